@@ -1,0 +1,1 @@
+"""Locally private linear contextual bandits by action elimination on layered private regression."""

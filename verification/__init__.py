@@ -1,0 +1,17 @@
+"""Checks every claim of the paper against lpcb and says HOLDS, REFUTED or UNDECIDED, with numbers."""
+
+from verification.claim import Check, Claim, Context, Experiment
+from verification.verdict import Evidence, Figure, Finding, Measure, Series, decide
+
+__all__ = [
+    "Check",
+    "Claim",
+    "Context",
+    "Evidence",
+    "Experiment",
+    "Figure",
+    "Finding",
+    "Measure",
+    "Series",
+    "decide",
+]

@@ -1,0 +1,1 @@
+"""The methods that claims share, each usable on its own."""

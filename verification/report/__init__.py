@@ -1,0 +1,1 @@
+"""Reports from one data structure: JSON, Markdown, HTML, JUnit."""
