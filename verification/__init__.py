@@ -1,6 +1,6 @@
 """Checks every claim of the paper against lpcb and says HOLDS, REFUTED or UNDECIDED, with numbers."""
 
-from verification.claim import Check, Claim, Context, Experiment
+from verification.claim import Check, Claim, Context, Experiment, Setting
 from verification.verdict import Evidence, Figure, Finding, Measure, Series, decide
 
 __all__ = [
@@ -13,5 +13,6 @@ __all__ = [
     "Finding",
     "Measure",
     "Series",
+    "Setting",
     "decide",
 ]

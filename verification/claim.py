@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpcb.spec import REPAIRS, Spec
 from verification.seeds import generator
 from verification.verdict import Finding, Profile, Variant
 
@@ -18,51 +19,73 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
+class Setting:
+    """What is asked of the algorithm: a variant, a profile, and repairs switched off one by one."""
+
+    variant: Variant
+    profile: Profile
+    seed: int = 0
+    without: frozenset[str] = frozenset()
+
+    def spec(self, **parameters: Any) -> Spec:
+        """The specification under test: PAPER, or REPAIRED less what is switched off."""
+        repairs = frozenset() if self.variant == "paper" else REPAIRS - self.without
+        return Spec(**parameters, repairs=repairs)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return (self.variant, self.profile, *sorted(self.without))
+
+    def rng(self, *key: str | int) -> np.random.Generator:
+        """The randomness for ``key`` alone, whatever else runs."""
+        return generator(self.seed, *self.key, *key)
+
+
+@dataclass(frozen=True)
 class Experiment:
     """A simulation that several claims look at, in independent shards of plain arrays.
 
-    ``run(variant, profile, rng)`` computes one shard; shards differ only in ``rng``.
+    ``run(setting, rng)`` computes one shard; shards differ only in ``rng``.
     """
 
     name: str
-    run: Callable[[Variant, Profile, np.random.Generator], Arrays]
+    run: Callable[[Setting, np.random.Generator], Arrays]
     shards: Mapping[Profile, int]
 
-    def shard(self, variant: Variant, profile: Profile, seed: int, index: int) -> Arrays:
-        rng = generator(seed, "experiment", self.name, variant, profile, index)
-        return {key: np.asarray(value) for key, value in self.run(variant, profile, rng).items()}
+    def shard(self, setting: Setting, index: int) -> Arrays:
+        rng = setting.rng("experiment", self.name, index)
+        return {key: np.asarray(value) for key, value in self.run(setting, rng).items()}
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @lru_cache(maxsize=64)
-def _all_shards(experiment: Experiment, variant: Variant, profile: Profile, seed: int) -> Arrays:
-    parts = [experiment.shard(variant, profile, seed, i) for i in range(experiment.shards[profile])]
-    return merge_shards(parts)
+def _all_shards(experiment: Experiment, setting: Setting) -> Arrays:
+    return merge_shards([experiment.shard(setting, i) for i in range(experiment.shards[setting.profile])])
 
 
-def merge_shards(parts: list[Arrays]) -> Arrays:
+def merge_shards(parts: Sequence[Arrays]) -> Arrays:
     """Shards in index order, concatenated along their first axis."""
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a check may look at: which row it works for, its own randomness, shared experiments."""
+    """What a check may look at: the setting, its own randomness, shared experiments."""
 
     claim: str
-    variant: Variant
-    profile: Profile
-    seed: int
+    setting: Setting
     experiments: Mapping[str, Arrays] = field(default_factory=dict)
 
     def rng(self, check: str) -> np.random.Generator:
-        """The randomness of ``check`` alone, whatever else runs."""
-        return generator(self.seed, "check", self.claim, check, self.variant, self.profile)
+        return self.setting.rng("check", self.claim, check)
 
     def result(self, experiment: Experiment) -> Arrays:
         """All shards of ``experiment``: precomputed by the runner, or computed here once per process."""
         if experiment.name in self.experiments:
             return self.experiments[experiment.name]
-        return _all_shards(experiment, self.variant, self.profile, self.seed)
+        return _all_shards(experiment, self.setting)
 
 
 @dataclass(frozen=True)
@@ -80,6 +103,7 @@ class Claim:
 
     ``statement`` and ``repaired`` are text with LaTeX between dollar signs; ``repaired`` is None where
     the statement has no repaired variant, ``statement`` where it is ours alone (conformance).
+    ``guards`` names the repairs without which the repaired statement is expected to be REFUTED.
     """
 
     id: str
@@ -89,6 +113,7 @@ class Claim:
     method: str
     checks: tuple[Check, ...]
     experiments: tuple[Experiment, ...] = ()
+    guards: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", self.id):
@@ -97,6 +122,8 @@ class Claim:
             raise ValueError(f"claim {self.id!r} has no checks")
         if self.statement is None and self.repaired is None:
             raise ValueError(f"claim {self.id!r} states nothing")
+        if unknown := self.guards - REPAIRS:
+            raise ValueError(f"claim {self.id!r} guards unknown repairs {sorted(unknown)}")
 
     @property
     def variants(self) -> tuple[Variant, ...]:
