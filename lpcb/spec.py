@@ -118,7 +118,7 @@ class Spec:
 
     @cached_property
     def n0(self) -> int:
-        """n_0 = ceil(4 d^2 ln(24 d / (beta delta))), so that every batch has n >= 2 d ln(24 d / (beta delta))."""
+        """ceil(4 d^2 ln(24d/(beta delta))), so that every batch has n >= 2d ln(24d/(beta delta))."""
         return math.ceil(4 * self.d**2 * self.log_term(24))
 
     @property
@@ -127,7 +127,7 @@ class Spec:
 
     def epoch_length(self, tau: int) -> int:
         """n_tau = 2^tau n_0 for tau = 1, 2, ..."""
-        return 2**tau * self.n0
+        return self.n0 << tau
 
     def batch(self, tau: int) -> int:
         """Users per batch: 2d batches an epoch, an update and an interval batch for each layer."""
@@ -149,8 +149,8 @@ class Spec:
 
     def as_dict(self) -> dict[str, Any]:
         """Every parameter, given and derived, for reports."""
-        names = ("d", "actions", "horizon", "alpha", "activation", "width", "gamma", "M")
-        names += ("kappa1", "kappa1_prime", "kappa2", "kappa3", "n0")
+        names = ["d", "actions", "horizon", "alpha", "activation", "width", "gamma", "M"]
+        names += ["kappa1", "kappa1_prime", "kappa2", "kappa3", "n0"]
         return {name: getattr(self, name) for name in names} | {
             "beta": self.b,
             "delta": self.failure,
