@@ -1,0 +1,185 @@
+"""Exact laws of sums over n users, drawn at once at a cost that does not depend on n.
+
+Every sampler is exact up to rounding of float64, for n up to 2^62. A sum of n terms of size one is
+known to n 2^-53, while its noise has standard deviation of order sqrt(n): the granularity relative to
+the noise is sqrt(n) 2^-53, which is 3e-8 at n = 10^17 and 3e-7 at n = 2^62. It would eat the signal
+from n ~ 2^106. A difference of two Gamma(n) sums loses no more than that; scaling a normal variable,
+as done here for Laplace noise, loses nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+MAX_COUNT = 2**62
+SOUND = 2**24
+"""Up to this n numpy's binomial sampler is exact; see :func:`binomial`."""
+FEW = 16.0
+"""Up to this mean successes are counted one by one."""
+
+
+def laplace_sum(
+    scale: ArrayLike, n: int, rng: np.random.Generator, shape: tuple[int, ...] | None = None
+) -> Array:
+    """Sums of n independent Laplace variables with the given scale b.
+
+    A Laplace variable is b sqrt(2 E) N with E exponential and N normal; given the E's the sum is normal
+    with variance 2 b^2 Gamma(n).
+    """
+    _check_count("n", n)
+    b = _scale(scale)
+    size = b.shape if shape is None else shape
+    out: Array = b * np.sqrt(2 * rng.standard_gamma(float(n), size)) * rng.standard_normal(size)
+    return out
+
+
+def gaussian_sum(
+    scale: ArrayLike, n: int, rng: np.random.Generator, shape: tuple[int, ...] | None = None
+) -> Array:
+    """Sums of n independent centred normal variables with the given standard deviation."""
+    _check_count("n", n)
+    sd = _scale(scale)
+    out: Array = sd * np.sqrt(float(n)) * rng.standard_normal(sd.shape if shape is None else shape)
+    return out
+
+
+def sign_sum(count: Counts, mean: Array, rng: np.random.Generator) -> Array:
+    """Sums of ``count`` independent variables that are +1 or -1 and have the given mean.
+
+    The rarer sign is drawn, so that a mean close to +-1 keeps its relative precision.
+    """
+    if np.any(np.abs(mean) > 1):
+        raise ValueError(f"mean of a +-1 variable lies in [-1, 1], found {np.abs(mean).max():g}")
+    rare = binomial(count, (1 - np.abs(mean)) / 2, rng)
+    # count - rare - rare, for 2 * rare would overflow at the largest counts.
+    total: Array = np.where(mean < 0, -1.0, 1.0) * (np.asarray(count) - rare - rare)
+    return total
+
+
+def multinomial_counts(n: int, p: Array, rng: np.random.Generator) -> Counts:
+    """Counts of n independent draws over the C cells of each row of ``p``, shape (..., C).
+
+    Binomials, one cell after the other, rarest first: then every conditional probability but the last
+    is at most 1/2 and keeps its relative precision. (Drawn in the given order, a cell of 1e-17 behind
+    one of 1 - 1e-17 is never seen, because 1 - 1e-17 is 1 in float64: so numpy's multinomial.)
+    """
+    _check_count("n", n)
+    weights = np.asarray(p, dtype=np.float64)
+    if weights.ndim == 0 or weights.shape[-1] == 0:
+        raise ValueError(f"p has shape (..., cells), not {weights.shape}")
+    total = weights.sum(axis=-1)
+    if not np.all(weights >= 0) or not np.all(np.abs(total - 1) <= 1e-9):
+        raise ValueError(f"p holds probabilities that sum to one, found sums {np.unique(total)}")
+    order = np.argsort(weights, axis=-1, kind="stable")
+    ascending = np.take_along_axis(weights, order, axis=-1)
+    tail = np.cumsum(ascending[..., ::-1], axis=-1)[..., ::-1]
+    drawn = np.zeros(weights.shape, dtype=np.int64)
+    left = np.full(weights.shape[:-1], n, dtype=np.int64)
+    for cell in range(weights.shape[-1] - 1):
+        drawn[..., cell] = binomial(left, ascending[..., cell] / tail[..., cell], rng)
+        left = left - drawn[..., cell]
+    drawn[..., -1] = left
+    counts = np.empty_like(drawn)
+    np.put_along_axis(counts, order, drawn, axis=-1)
+    return counts
+
+
+def wishart_sum_centred(
+    d: int, dof: int, scale: float, n: int, rng: np.random.Generator, shape: tuple[int, ...]
+) -> Array:
+    """Sums of n independent W_d(dof, scale I) - dof scale I, shape (*shape, d, d).
+
+    The sum of the Wishart matrices is W_d(N, scale I) with N = n dof; Bartlett's L has L_ii^2 chi-square
+    with N - i degrees of freedom (i = 0, 1, ...) and standard normal entries below the diagonal. With
+    L = S + D the mean is taken off where it arises: L L' - N I = S S' + S D + D S' + (D^2 - N I).
+    """
+    _check_count("n", n)
+    _scale(scale)
+    if d < 1 or dof < d:
+        raise ValueError(f"dof is at least d >= 1 for a Wishart matrix with a density, not {dof} at d={d}")
+    if n == 0:
+        return np.zeros((*shape, d, d))
+    N = n * dof
+    square = 2 * rng.standard_gamma([float(N - i) / 2 for i in range(d)], (*shape, d))
+    S = np.tril(rng.standard_normal((*shape, d, d)), -1)
+    SD = S * np.sqrt(square)[..., None, :]
+    centred = S @ S.swapaxes(-1, -2) + SD + SD.swapaxes(-1, -2)
+    centred[..., np.arange(d), np.arange(d)] += square - float(N)
+    out: Array = scale * centred
+    return out
+
+
+def binomial(n: ArrayLike, p: ArrayLike, rng: np.random.Generator) -> Counts:
+    """Binomial counts for n up to 2^62 and any p; n and p broadcast.
+
+    numpy's sampler (BTPE) decides the hard cases by n log((n+1-m)/(n+1-y)), which float64 knows to about
+    n 2^-53 only, and squares an int64 that overflows near n = 2^62. Measured with numpy 2.4 on 400 000
+    draws: at n = 10^17, p = 10^-15 the mean is 28 standard errors off, at n = 2^62, p = 1/2 the variance
+    is 8 % too large. It is used where n 2^-53 is negligible. Above, the exact recursion on order
+    statistics is used (the i-th smallest of n uniforms is Beta(i, n + 1 - i)); the mean of what is left
+    falls to its square root at each step.
+    """
+    trials, chance = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(p, dtype=np.float64))
+    if not np.all((chance >= 0) & (chance <= 1)):
+        raise ValueError("p lies in [0, 1]")
+    if trials.size and not (trials.min() >= 0 and trials.max() <= MAX_COUNT):
+        raise ValueError(f"n lies in [0, 2^62], found {trials.min()} to {trials.max()}")
+    flip = chance > 0.5
+    rare = _binomial(trials.ravel(), np.where(flip, 1 - chance, chance).ravel(), rng).reshape(trials.shape)
+    return np.where(flip, trials - rare, rare)
+
+
+def _binomial(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+    out = np.empty(n.shape, dtype=np.int64)
+    sound = n <= SOUND
+    few = ~sound & (n * p <= FEW)
+    many = ~(sound | few)
+    out[sound] = rng.binomial(n[sound], p[sound])
+    if few.any():
+        out[few] = _by_waiting_times(n[few], p[few], rng)
+    if many.any():
+        out[many] = _by_order_statistic(n[many], p[many], rng)
+    return out
+
+
+def _by_waiting_times(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+    """Successes are geometric waiting times apart; count those within n trials."""
+    count = np.zeros(n.shape, dtype=np.int64)
+    time = np.zeros(n.shape)
+    with np.errstate(divide="ignore"):  # p = 0: wait for ever
+        wait = -1 / np.log1p(-p)
+    while True:
+        time += np.floor(rng.standard_exponential(n.shape) * wait) + 1
+        within = time <= n
+        if not within.any():
+            return count
+        count += within
+
+
+def _by_order_statistic(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+    """n uniforms, how many below p? Draw the i-th smallest, B, with i near the mean n p.
+
+    If B <= p there are i, and each of the n - i above B is below p with probability (p - B)/(1 - B).
+    Otherwise, of the i - 1 below B, each is above p with probability (B - p)/B.
+    """
+    i = np.maximum((n * p).astype(np.int64), 1)
+    B = rng.beta(i, n + 1 - i)
+    low = p >= B
+    rest = _binomial(np.where(low, n - i, i - 1), np.where(low, (p - B) / (1 - B), (B - p) / B), rng)
+    return np.where(low, i + rest, i - 1 - rest)
+
+
+def _scale(scale: ArrayLike) -> Array:
+    value = np.asarray(scale, dtype=np.float64)
+    if not np.all(np.isfinite(value) & (value >= 0)):
+        raise ValueError(f"scale is finite and at least 0, not {scale!r}")
+    return value
+
+
+def _check_count(name: str, n: int) -> None:
+    if not 0 <= n <= MAX_COUNT:
+        raise ValueError(f"{name} lies in [0, 2^62], not {n!r}")
