@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Array = NDArray[np.float64]
+from lpcb.arrays import Array
+
 Reward = Literal["sign", "noiseless", "beta"]
 REWARDS: tuple[Reward, ...] = get_args(Reward)
 TOLERANCE = 1e-12

@@ -1,0 +1,61 @@
+"""Algorithm 6, LPLR-Aggregate: the fitted oracle, an estimate and an interval for every vector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lpcb.arrays import Array, Bools, Ints
+from lpcb.lplr.ci import interval
+from lpcb.partition import Bins, Routed, descend, enter, prediction
+from lpcb.spec import Spec
+
+Complete = Callable[[int, Bins, Ints, Bins | None], Bins]
+"""(h, bins so far, missing keys, parents) -> bins with the missing ones drawn."""
+
+
+class Oracle:
+    """Estimates f_hat and intervals Delta of one or many oracles fitted in one epoch.
+
+    Bins nobody was routed to may be left out of ``layers`` and drawn by ``complete`` when asked for.
+    """
+
+    def __init__(self, spec: Spec, layers: tuple[Bins, ...], complete: Complete | None = None) -> None:
+        self.spec = spec
+        self._layers = list(layers)
+        self._complete = complete
+
+    @property
+    def layers(self) -> tuple[Bins, ...]:
+        return tuple(self._layers)
+
+    def route(self, phi: Array, oracle: Ints) -> list[Routed]:
+        """Each point before layer 1, 2, ..., d and after layer d."""
+        path = [enter(self.spec, phi, oracle)]
+        for h in range(1, len(self._layers) + 1):
+            at = path[-1]
+            layer = self._with(h, at.keys)
+            path.append(descend(self.spec, at, layer, interval(self.spec, at, layer)))
+        return path
+
+    def __call__(self, phi: Array, oracle: Ints) -> tuple[Array, Array]:
+        """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]``."""
+        end = self.route(phi, oracle)[-1]
+        return prediction(self.spec, end.total), end.eta
+
+    def _with(self, h: int, keys: Ints) -> Bins:
+        layer = self._layers[h - 1]
+        missing = np.setdiff1d(keys, layer.keys)
+        if len(missing) and self._complete is not None:
+            parents = self._layers[h - 2] if h > 1 else None
+            self._layers[h - 1] = layer = self._complete(h, layer, missing, parents)
+        return layer
+
+
+def parents_of(spec: Spec, keys: Ints, parents: Bins | None) -> tuple[Bools, Array]:
+    """Whether each bin's parent is open, and the projector I - U U' above it; the root is open."""
+    if parents is None:
+        return np.ones(len(keys), dtype=bool), np.broadcast_to(np.eye(spec.d), (len(keys), spec.d, spec.d))
+    rows = parents.rows(keys // (spec.M + 1))
+    return parents.open[rows], parents.rest[rows]

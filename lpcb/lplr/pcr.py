@@ -1,0 +1,78 @@
+"""Algorithm 4, LPLR-PCR: one principal component and its coefficient in every active bin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpcb.arrays import Array, Bools, Ints, dot
+from lpcb.lplr.update import Statistics
+from lpcb.partition import edges, key_level
+from lpcb.spec import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """What Algorithm 4 returns for each bin: psi_hat, activity, u_hat, s_hat, theta_hat."""
+
+    psi: Array
+    active: Bools
+    u: Array
+    s: Array
+    theta: Array
+
+
+def project(matrix: Array, rest: Array) -> Array:
+    """Near ``matrix``, positive semi-definite with Lambda U = 0: compressed, negative part dropped.
+
+    ``rest`` is I - U U'. The guarantee the proof needs holds for it: if Lambda is positive semi-definite with
+    Lambda U = 0, the compression R X R - Lambda = R (X - Lambda) R is no further from Lambda than X, and its
+    top eigenpair, all that is used, is that of its positive part.
+    """
+    symmetric = rest @ ((matrix + np.swapaxes(matrix, -1, -2)) / 2) @ rest
+    values, vectors = np.linalg.eigh((symmetric + np.swapaxes(symmetric, -1, -2)) / 2)
+    positive = vectors * np.maximum(values, 0.0)[..., None, :]
+    return np.asarray(positive @ np.swapaxes(vectors, -1, -2))
+
+
+def top_component(matrix: Array, rest: Array) -> tuple[Array, Array]:
+    """Largest eigenvalue and its unit eigenvector, orthogonal to U to rounding, with a canonical sign."""
+    values, vectors = np.linalg.eigh(matrix)
+    u = np.einsum("...ij,...j->...i", rest, vectors[..., -1])
+    norm = np.linalg.norm(u, axis=-1, keepdims=True)
+    u = np.divide(u, norm, out=np.zeros_like(u), where=norm > 0.5)
+    largest = np.take_along_axis(u, np.abs(u).argmax(axis=-1)[..., None], axis=-1)
+    return np.maximum(values[..., -1], 0.0), np.where(largest < 0, -u, u)
+
+
+def pcr(
+    spec: Spec, n: int, keys: Ints, sums: Statistics, parent_open: Bools, parent_rest: Array
+) -> Components:
+    """Fits the bins ``keys`` from the private sums over n users."""
+    d = spec.d
+    k = key_level(spec, keys)
+    psi = sums.count / n
+    threshold = spec.kappa1 * spec.gamma**2 * (d + 1) ** 3 / math.sqrt(n)
+    active = parent_open & (psi > threshold) & (k < spec.M)
+    u, s, theta = np.zeros((len(keys), d)), np.zeros(len(keys)), np.zeros((len(keys), d))
+    rows = np.flatnonzero(active)
+    if len(rows):
+        scale = (psi[rows] * n)[:, None]
+        rest = parent_rest[rows]
+        s_rows, u_rows = top_component(project(sums.matrix[rows] / scale[..., None], rest), rest)
+        if spec.has("eigenvalue-guard"):
+            kept = s_rows >= edges(spec)[k[rows]] ** 2 / (2 * d * spec.gamma**2)
+        elif (s_rows <= 0).any():
+            raise ArithmeticError(
+                "Algorithm 4 divides by s_B = 0 in an active bin (repair: eigenvalue-guard)"
+            )
+        else:
+            kept = np.ones(len(rows), dtype=bool)
+        active[rows] = kept
+        rows, s_rows, u_rows, scale = rows[kept], s_rows[kept], u_rows[kept], scale[kept]
+        s[rows], u[rows] = s_rows, u_rows
+        slope = dot(u_rows, sums.vector[rows] / scale) / s_rows
+        theta[rows] = u_rows * slope[:, None]
+    return Components(psi, active, u, s, theta)

@@ -1,0 +1,98 @@
+"""Algorithm 3, LPLR-Update: the statistics of a layer's bins and the noise that hides one user in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpcb.arrays import Array, Ints, group_sum
+from lpcb.mechanisms import Laplace, Mechanism, SymmetricLaplace, Wishart
+from lpcb.partition import Routed, edges, key_level, prediction
+from lpcb.spec import Spec
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """c_B, lambda_B and Lambda_B of each bin: one user's share, or sums over users."""
+
+    count: Array
+    vector: Array
+    matrix: Array
+
+
+@dataclass(frozen=True)
+class UpdateMechanisms:
+    """The three randomizers of a layer, each with a third of alpha.
+
+    One user fills one cell per statistic with at most 1, sqrt(d) R and (d+1)/2 units in l1 norm, where a
+    vector of norm 1 has l1 norm at most sqrt(d), R bounds the residual reward and see SymmetricLaplace for
+    the matrix. Replacing the user's (x, a, y) empties one cell and fills another: twice that
+    (`replacement-sensitivity`). The three maxima are attained together, by phi = (1, ..., 1)/sqrt(d) and
+    |y_h| = R in two different cells, so the whole report loses exactly alpha on the first layer.
+    """
+
+    count: Mechanism
+    vector: Mechanism
+    matrix: Mechanism
+
+    def release(self, value: Statistics, rng: np.random.Generator) -> Statistics:
+        return Statistics(
+            self.count.release(value.count, rng),
+            self.vector.release(value.vector, rng),
+            self.matrix.release(value.matrix, rng),
+        )
+
+    def release_sum(self, total: Statistics, n: int, rng: np.random.Generator) -> Statistics:
+        return Statistics(
+            self.count.release_sum(total.count, n, rng),
+            self.vector.release_sum(total.vector, n, rng),
+            self.matrix.release_sum(total.matrix, n, rng),
+        )
+
+    def loss(self, value: Statistics, other: Statistics) -> float:
+        """Exact loss of the three releases together: their noises are independent."""
+        return (
+            self.count.loss(value.count, other.count)
+            + self.vector.loss(value.vector, other.vector)
+            + self.matrix.loss(value.matrix, other.matrix)
+        )
+
+
+def residual_range(spec: Spec, h: int) -> float:
+    """R_h, the largest |y_h|: y less a clipped prediction lies in [-2, 2] below the first layer."""
+    return 2.0 if spec.has("residual-range") and h > 1 else 1.0
+
+
+def touched_cells(spec: Spec) -> int:
+    """How many cells one user's change is taken to touch."""
+    return 2 if spec.has("replacement-sensitivity") else 1
+
+
+def mechanisms(spec: Spec, h: int, keys: Ints) -> UpdateMechanisms:
+    """The randomizers for the bins ``keys`` of layer h; scales belong to the cell, not to the user's bin."""
+    unit = edges(spec)[key_level(spec, keys)]
+    cells, share = touched_cells(spec), spec.alpha / 3
+    matrix: Mechanism
+    if spec.has("symmetric-noise"):
+        matrix = SymmetricLaplace(unit**2, cells * (spec.d + 1) / 2, share, spec.d)
+    else:
+        matrix = Wishart(unit**2, float(cells), share, spec.d)
+    return UpdateMechanisms(
+        Laplace(np.ones_like(unit), float(cells), share),
+        Laplace(unit[:, None], cells * math.sqrt(spec.d) * residual_range(spec, h), share),
+        matrix,
+    )
+
+
+def statistics(spec: Spec, at: Routed, keys: Ints, count: Array, y_sum: Array) -> Statistics:
+    """Sums over users: ``count`` of them sit at each point, with rewards that add up to ``y_sum``."""
+    rows = np.searchsorted(keys, at.keys)
+    y_h = y_sum - count * prediction(spec, at.total)
+    outer = at.rest[:, :, None] * at.rest[:, None, :]
+    return Statistics(
+        group_sum(count, rows, len(keys)),
+        group_sum(y_h[:, None] * at.rest, rows, len(keys)),
+        group_sum(count[:, None, None] * outer, rows, len(keys)),
+    )

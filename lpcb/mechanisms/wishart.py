@@ -1,0 +1,63 @@
+"""The Wishart mechanism as printed in Algorithm 3. It is not private: its support shows the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import multigammaln
+
+from lpcb.arrays import Array
+from lpcb.sums import wishart_sum_centred
+
+PSD_TOLERANCE = 1e-12
+"""Eigenvalues of a difference of rank-one matrices within this of zero, relative to the largest, are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Wishart:
+    """Adds ``unit * (W_d(d + 1, v I) - (d + 1) v I)`` with v = 1.5 sensitivity / epsilon to each matrix.
+
+    With d + 1 degrees of freedom the determinant drops out of the density, which is proportional to
+    exp(-tr(Z) / (2v)) on positive definite Z. The output under A therefore lies in {Z : Z > A - mean}; the
+    loss of A over A' is tr(A - A') / (2 v unit) if A - A' is positive semi-definite, and infinite otherwise,
+    because then outputs near the edge under A are impossible under A'.
+    """
+
+    unit: Array
+    sensitivity: float
+    epsilon: float
+    d: int
+
+    @property
+    def v(self) -> float:
+        return 1.5 * self.sensitivity / self.epsilon
+
+    def release(self, value: Array, rng: np.random.Generator, size: int | None = None) -> Array:
+        shape = np.shape(value)[:-2] if size is None else (size, *np.shape(value)[:-2])
+        return value + self.unit[..., None, None] * wishart_sum_centred(
+            self.d, self.d + 1, self.v, 1, rng, shape
+        )
+
+    def release_sum(self, total: Array, n: int, rng: np.random.Generator) -> Array:
+        noise = wishart_sum_centred(self.d, self.d + 1, self.v, n, rng, np.shape(total)[:-2])
+        return total + self.unit[..., None, None] * noise
+
+    def log_density(self, output: Array, value: Array) -> Array:
+        """Over the trailing axes of ``value``; -inf outside the support."""
+        d, v, unit = self.d, self.v, np.broadcast_to(self.unit, np.shape(value)[:-2])
+        z = (output - value) / unit[..., None, None] + (d + 1) * v * np.eye(d)
+        constant = d * (d + 1) / 2 * math.log(2 * v) + float(multigammaln((d + 1) / 2, d))
+        logs = -np.trace(z, axis1=-2, axis2=-1) / (2 * v) - constant - d * (d + 1) / 2 * np.log(unit)
+        logs = np.where(np.linalg.eigvalsh(z)[..., 0] > 0, logs, -np.inf)
+        return np.asarray(
+            logs.sum(axis=tuple(range(-(np.ndim(value) - 2), 0))) if np.ndim(value) > 2 else logs
+        )
+
+    def loss(self, value: Array, other: Array) -> float:
+        change = value - other
+        values = np.linalg.eigvalsh(change)
+        if (values[..., 0] < -PSD_TOLERANCE * np.abs(values).max(initial=0.0)).any():
+            return math.inf
+        return float((np.trace(change, axis1=-2, axis2=-1) / (2 * self.v * self.unit)).sum())
