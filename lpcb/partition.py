@@ -16,13 +16,14 @@ from lpcb.spec import Spec
 
 def edges(spec: Spec) -> Array:
     """gamma^-k for k = 0..M, the largest norms of the levels."""
-    return np.power(spec.gamma, -np.arange(spec.M + 1, dtype=np.float64))
+    return np.asarray(spec.gamma ** -np.arange(spec.M + 1, dtype=np.float64))
 
 
 def level(spec: Spec, norm: Array) -> Ints:
     """k_h = max {k <= M : norm <= gamma^-k}; a norm that rounding put above one is on level 0."""
     below = norm[..., None] <= edges(spec)
-    return np.maximum(below.sum(axis=-1, dtype=np.int64) - 1, 0)
+    k: Ints = np.maximum(below.sum(axis=-1, dtype=np.int64) - 1, 0)
+    return k
 
 
 def key_level(spec: Spec, keys: Ints) -> Ints:

@@ -156,6 +156,7 @@ class Problem:
 
 def random(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = "sign") -> Problem:
     """Features uniform in the unit ball, theta on the sphere, Dirichlet weights."""
+    _sizes(d=d, actions=actions, contexts=contexts)
     rng = np.random.default_rng(seed)
     radius = rng.random((contexts, actions, 1)) ** (1 / d)
     features = radius * _sphere(rng, contexts, actions, d)
@@ -164,6 +165,7 @@ def random(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = 
 
 def line(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = "sign") -> Problem:
     """All features on one line through the origin: rank one, so deeper layers see nothing."""
+    _sizes(d=d, actions=actions, contexts=contexts)
     rng = np.random.default_rng(seed)
     features = rng.uniform(-1, 1, (contexts, actions, 1)) * _sphere(rng, d)
     return Problem(features, np.full(contexts, 1 / contexts), _sphere(rng, d), reward, "line")
@@ -205,12 +207,20 @@ def case_2(small: float, theta: Sequence[float] = (0.0, 1.0), reward: Reward = "
 
 
 def build(
-    name: str, *, d: int, actions: int, contexts: int, horizon: int, alpha: float, seed: int
+    name: str,
+    *,
+    horizon: int,
+    d: int | None = None,
+    actions: int | None = None,
+    contexts: int | None = None,
+    alpha: float = 1.0,
+    seed: int = 0,
 ) -> Problem:
-    """A named problem at the size asked for; hard instances scale with the horizon."""
+    """A named problem. Random ones have the size asked for; hard instances scale with the horizon."""
+    size = (2 if d is None else d, 2 if actions is None else actions, 16 if contexts is None else contexts)
     builders: dict[str, Callable[[], Problem]] = {
-        "random": lambda: random(d, actions, contexts, seed),
-        "line": lambda: line(d, actions, contexts, seed),
+        "random": lambda: random(*size, seed),
+        "line": lambda: line(*size, seed),
         "f": lambda: family_f(min(0.5, horizon**-0.25)),
         "theorem-2.1": lambda: theorem_2_1(horizon, alpha),
         "theorem-2.2": lambda: theorem_2_2(horizon),
@@ -219,7 +229,11 @@ def build(
     }
     if name not in builders:
         raise ValueError(f"unknown problem {name!r}; there are {', '.join(builders)}")
-    return builders[name]()
+    problem = builders[name]()
+    for what, asked in (("d", d), ("actions", actions), ("contexts", contexts)):
+        if asked is not None and asked != getattr(problem, what):
+            raise ValueError(f"problem {name!r} has {what}={getattr(problem, what)}, not {asked}")
+    return problem
 
 
 def _two_point(
@@ -232,6 +246,12 @@ def _two_point(
     """A regression design as a bandit with one action."""
     features = np.array(points, dtype=np.float64)[:, None, :]
     return Problem(features, np.array(weights), np.array(theta, dtype=np.float64), reward, name)
+
+
+def _sizes(**sizes: int) -> None:
+    for name, value in sizes.items():
+        if value < 1:
+            raise ValueError(f"{name} is at least 1, not {value}")
 
 
 def _sphere(rng: np.random.Generator, *shape: int) -> Array:

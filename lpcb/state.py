@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpcb.files import write_atomic
 from lpcb.lplr.aggregate import Oracle
 from lpcb.lplr.pcr import Components
 from lpcb.partition import Bins
@@ -66,18 +65,7 @@ def loads(text: str) -> Server:
 
 
 def save(server: Server, path: str | Path) -> None:
-    """Writes the state beside ``path`` first and then moves it there, so that a crash leaves the old file."""
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dumps(server))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomic(path, dumps(server))
 
 
 def load(path: str | Path) -> Server:

@@ -1,0 +1,175 @@
+"""``lpcb simulate``: runs the algorithm and says what came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from lpcb.engines import Run, aggregate, stream
+from lpcb.files import write_atomic
+from lpcb.plots import RegretCurve, regret_svg
+from lpcb.problem import Problem, build
+from lpcb.spec import REPAIRS, Spec
+
+
+class Engine(StrEnum):
+    stream = "stream"
+    aggregate = "aggregate"
+
+
+class Variant(StrEnum):
+    paper = "paper"
+    repaired = "repaired"
+
+
+def horizon_of(text: str) -> int:
+    """A horizon such as 1000000 or 1e18."""
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number == int(number)):
+        raise ValueError(f"horizon is a whole number such as 1000000 or 1e18, not {text!r}")
+    return int(number)
+
+
+def simulate(
+    problem: Annotated[
+        str,
+        typer.Option(help="random, line, f, theorem-2.1, theorem-2.2, case-1, case-2, or a CSV file."),
+    ] = "random",
+    d: Annotated[int | None, typer.Option(help="Dimension (random and line; default 2).")] = None,
+    actions: Annotated[int | None, typer.Option(help="Number of actions (default 2).")] = None,
+    contexts: Annotated[int | None, typer.Option(help="Number of contexts (default 16).")] = None,
+    alpha: Annotated[float, typer.Option(help="Privacy parameter, in (0, 1].")] = 1.0,
+    horizon: Annotated[str, typer.Option(help="Rounds, e.g. 1e18.")] = "1e12",
+    engine: Annotated[Engine, typer.Option(help="stream (real reports) or aggregate.")] = Engine.aggregate,
+    variant: Annotated[Variant, typer.Option(help="As printed, or with the repairs.")] = Variant.repaired,
+    without: Annotated[list[str] | None, typer.Option(help="Switch a repair off; may be repeated.")] = None,
+    beta: Annotated[float | None, typer.Option(help="In (0, 1/2]; default 1/ln T.")] = None,
+    activation: Annotated[float, typer.Option(help="Factor on kappa_1 and kappa_1' (1 = printed).")] = 1.0,
+    width: Annotated[float, typer.Option(help="Factor on kappa_2 and kappa_3 (1 = printed).")] = 1.0,
+    seeds: Annotated[int, typer.Option(help="Independent runs.")] = 20,
+    seed: Annotated[int, typer.Option(help="Root seed of runs and of random problems.")] = 0,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write an SVG of regret against rounds here.")] = None,
+) -> None:
+    """Run Algorithm 1 and report regret, coverage and when it starts to learn.
+
+    Example: lpcb simulate --problem random --d 2 --horizon 1e18 --seeds 5 --json out.json
+    """
+    rounds = horizon_of(horizon)
+    chosen = _problem(problem, d, actions, contexts, rounds, alpha, seed)
+    repairs = REPAIRS - _known(without or []) if variant is Variant.repaired else frozenset()
+    spec = Spec(
+        chosen.d, chosen.actions, rounds, alpha, beta, activation=activation, width=width, repairs=repairs
+    )
+    run = _run(chosen, spec, engine, seeds, seed)
+    result = as_dict(run, engine.value, variant.value, seed)
+    if json_file is not None:
+        write_atomic(json_file, json.dumps(result, indent=1) + "\n")
+    if plot is not None:
+        write_atomic(plot, _plot(run, variant.value))
+    _print(run, [path for path in (json_file, plot) if path is not None])
+
+
+def _known(repairs: list[str]) -> frozenset[str]:
+    if unknown := set(repairs) - REPAIRS:
+        raise ValueError(f"unknown repair {sorted(unknown)[0]!r}; there are {', '.join(sorted(REPAIRS))}")
+    return frozenset(repairs)
+
+
+def _problem(
+    name: str, d: int | None, actions: int | None, contexts: int | None, horizon: int, alpha: float, seed: int
+) -> Problem:
+    if name.endswith(".csv"):
+        if not Path(name).is_file():
+            raise ValueError(f"problem file {name!r} does not exist")
+        return Problem.from_csv(name, seed=seed)
+    return build(name, horizon=horizon, d=d, actions=actions, contexts=contexts, alpha=alpha, seed=seed)
+
+
+def _run(problem: Problem, spec: Spec, engine: Engine, seeds: int, seed: int) -> Run:
+    rng = np.random.default_rng(seed)
+    execute = stream.run if engine is Engine.stream else aggregate.run
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("simulating")
+        return execute(
+            problem, spec, seeds, rng, lambda done, of: progress.update(task, completed=done, total=of)
+        )
+
+
+def as_dict(run: Run, engine: str, variant: str, seed: int) -> dict[str, Any]:
+    """Everything about a run, JSON-able: per seed and epoch, and the parameters."""
+    problem = run.problem
+    return {
+        "schema": 1,
+        "engine": engine,
+        "variant": variant,
+        "seed": seed,
+        "problem": {
+            "name": problem.name,
+            "reward": problem.reward,
+            "features": problem.features.tolist(),
+            "weights": problem.weights.tolist(),
+            "theta": problem.theta.tolist(),
+            "uniform_regret_per_round": problem.uniform_regret,
+        },
+        "parameters": run.spec.as_dict(),
+        "rounds": run.rounds.tolist(),
+        "elapsed": run.elapsed.tolist(),
+        "regret": run.regret.tolist(),
+        "total_regret": run.total_regret.tolist(),
+        "covered": run.covered.tolist(),
+        "mean_interval": run.width.tolist(),
+        "active_bins": run.active_bins.tolist(),
+        "onset": run.onset(),
+    }
+
+
+def _plot(run: Run, variant: str) -> str:
+    curve = RegretCurve(f"{variant}, {len(run.regret)} seeds", run.elapsed, np.cumsum(run.regret, axis=1))
+    uniform = run.problem.uniform_regret * run.elapsed.astype(np.float64)
+    curves = [curve, RegretCurve("uniform", run.elapsed, uniform[None, :])]
+    return regret_svg(
+        curves, f"{run.problem.name}: d={run.spec.d}, A={run.spec.actions}, alpha={run.spec.alpha:g}"
+    )
+
+
+def _print(run: Run, written: list[Path]) -> None:
+    console = Console()
+    table = Table(title=f"{run.problem.name}, T = {run.spec.horizon:.3g}, {len(run.regret)} seeds")
+    table.add_column("what")
+    table.add_column("median", justify="right")
+    table.add_column("range over seeds", justify="right")
+    uniform = run.problem.uniform_regret * run.spec.horizon
+    rows = {"regret": run.total_regret}
+    if uniform > 0:
+        rows["regret / uniform's"] = run.total_regret / uniform
+    rows["mean interval at the end"] = run.width[:, -1]
+    for name, values in rows.items():
+        table.add_row(name, f"{np.median(values):.4g}", f"{values.min():.4g} to {values.max():.4g}")
+    for name, when in run.onset().items():
+        known = sorted(t for t in when if t is not None)
+        reached = f"{known[0]:.3g} to {known[-1]:.3g}" if known else "never"
+        table.add_row(name.replace("_", " ") + " at T", f"{len(known)} of {len(when)} seeds", reached)
+    table.add_row(
+        "every interval covered", f"{run.covered.all(axis=1).sum()} of {len(run.covered)} seeds", ""
+    )
+    console.print(table)
+    for path in written:
+        console.print(f"written: {path}")
