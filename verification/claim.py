@@ -54,7 +54,11 @@ class Experiment:
 
     def shard(self, setting: Setting, index: int) -> Arrays:
         rng = setting.rng("experiment", self.name, index)
-        return {key: np.asarray(value) for key, value in self.run(setting, rng).items()}
+        # One memory layout, whether a shard comes from this process or from a file: sums depend on it.
+        arrays = {key: np.ascontiguousarray(value) for key, value in self.run(setting, rng).items()}
+        if odd := sorted(key for key, value in arrays.items() if value.dtype.hasobject):
+            raise ValueError(f"experiment {self.name!r} returns {odd}, which are not plain arrays")
+        return arrays
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -66,8 +70,11 @@ def _all_shards(experiment: Experiment, setting: Setting) -> Arrays:
 
 
 def merge_shards(parts: Sequence[Arrays]) -> Arrays:
-    """Shards in index order, concatenated along their first axis."""
-    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    """Shards in index order, concatenated along their first axis, read-only because checks share them."""
+    merged = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    for array in merged.values():
+        array.setflags(write=False)
+    return merged
 
 
 @dataclass(frozen=True)
@@ -104,6 +111,7 @@ class Claim:
     ``statement`` and ``repaired`` are text with LaTeX between dollar signs; ``repaired`` is None where
     the statement has no repaired variant, ``statement`` where it is ours alone (conformance).
     ``guards`` names the repairs without which the repaired statement is expected to be REFUTED.
+    ``baselined`` names the measures whose interval the baseline keeps, so that a change is noticed.
     """
 
     id: str
@@ -114,12 +122,16 @@ class Claim:
     checks: tuple[Check, ...]
     experiments: tuple[Experiment, ...] = ()
     guards: frozenset[str] = frozenset()
+    baselined: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.-]*", self.id):
             raise ValueError(f"claim id {self.id!r}: letters, digits, dots and hyphens only")
         if not self.checks:
             raise ValueError(f"claim {self.id!r} has no checks")
+        names = [check.name for check in self.checks]
+        if len(set(names)) < len(names):
+            raise ValueError(f"claim {self.id!r} has two checks of one name: {names}")
         if self.statement is None and self.repaired is None:
             raise ValueError(f"claim {self.id!r} states nothing")
         if unknown := self.guards - REPAIRS:

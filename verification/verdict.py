@@ -14,6 +14,8 @@ Variant = Literal["paper", "repaired"]
 Profile = Literal["quick", "standard", "thorough"]
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+GRADES: tuple[Grade, ...] = get_args(Grade)
+ROLES: tuple[Role, ...] = get_args(Role)
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 PROFILES: tuple[Profile, ...] = get_args(Profile)
 
@@ -46,6 +48,12 @@ class Evidence:
     counterexample: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
+        # A misspelt verdict or role would otherwise slip through decide() as a pass.
+        for name, allowed in (("verdict", VERDICTS), ("grade", GRADES), ("role", ROLES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(
+                    f"evidence {self.check!r}: {name} is one of {allowed}, not {getattr(self, name)!r}"
+                )
         numbers = [self.value, self.bound, *self.interval, self.false_alarm, self.detectable or 0.0]
         if any(math.isnan(x) for x in numbers):
             raise ValueError(f"evidence {self.check!r} contains NaN: {numbers}")
@@ -74,6 +82,8 @@ class Measure:
     def __post_init__(self) -> None:
         if any(math.isnan(x) for x in (self.value, *self.interval)):
             raise ValueError("a measure must not be NaN")
+        if self.interval[0] > self.interval[1]:
+            raise ValueError(f"a measure has an empty interval {self.interval}")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+"""What every row is expected to say, as committed in baseline.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from verification.registry import Registry
+from verification.serialise import canonical_json, number, write_atomic
+from verification.verdict import PROFILES, VARIANTS, VERDICTS, Profile
+
+BASELINE = Path(__file__).with_name("baseline.json")
+
+Expectations = dict[str, dict[str, dict[str, dict[str, Any]]]]
+"""claim id, variant, profile → {"verdict": …, "measures": {name: [low, high]}}."""
+
+
+def read(path: Path) -> Expectations:
+    """The expectations in one file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rows: Expectations = content["rows"]
+        if content["schema"] != 1:
+            raise ValueError(f"schema {content['schema']!r}, expected 1")
+        for variants in rows.values():
+            for variant, profiles in variants.items():
+                for profile, expectation in profiles.items():
+                    _check(variant, profile, expectation)
+    except FileNotFoundError:
+        raise ValueError(f"baseline {str(path)!r}: there is no such file") from None
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"baseline {str(path)!r} is not a baseline: {error}") from None
+    return rows
+
+
+def expectations(extra: Path | None = None) -> Expectations:
+    """The committed expectations, and over them those of a user's own file."""
+    return read(BASELINE) | (read(extra) if extra else {})
+
+
+def judge(row: Mapping[str, Any], profile: Profile, expected: Expectations) -> dict[str, Any]:
+    """The row with ``expected`` and ``passed``."""
+    found = find(row, profile, expected)
+    return dict(row) | {
+        "expected": found and found["verdict"],
+        "passed": found is not None and not changes(row, found),
+    }
+
+
+def find(row: Mapping[str, Any], profile: Profile, expected: Expectations) -> dict[str, Any] | None:
+    return expected.get(row["id"], {}).get(row["variant"], {}).get(profile)
+
+
+def changes(row: Mapping[str, Any], expectation: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """What differs from the expectation: (what, expected, seen)."""
+    out = []
+    if row["verdict"] != expectation["verdict"]:
+        out.append(("verdict", expectation["verdict"], row["verdict"]))
+    for name, (low, high) in sorted(expectation["measures"].items()):
+        value = row["measures"].get(name, {}).get("value")
+        if value is None or not number(low) <= number(value) <= number(high):
+            out.append((name, f"[{low}, {high}]", "missing" if value is None else str(value)))
+    return out
+
+
+def updated(
+    old: Expectations, rows: Iterable[Mapping[str, Any]], profile: Profile, registry: Registry
+) -> Expectations:
+    """Expectations after accepting ``rows``; those of rows that no longer exist are dropped.
+
+    A row that failed with an error is not accepted: nobody should expect a crash.
+    """
+    new: Expectations = {}
+    for id, variants in old.items():
+        known = registry.claims[id].variants if id in registry.claims else ()
+        if kept := {variant: dict(p) for variant, p in variants.items() if variant in known}:
+            new[id] = kept
+    for row in rows:
+        if row["error"] is not None:
+            continue
+        wanted = registry.claim(row["id"]).baselined
+        intervals = {k: m["interval"] for k, m in row["measures"].items() if k in wanted}
+        profiles = new.setdefault(row["id"], {}).setdefault(row["variant"], {})
+        profiles[profile] = {"verdict": row["verdict"], "measures": intervals}
+    return new
+
+
+def write(path: Path, rows: Expectations) -> None:
+    write_atomic(path, canonical_json({"schema": 1, "rows": rows}))
+
+
+def _check(variant: str, profile: str, expectation: Mapping[str, Any]) -> None:
+    if variant not in VARIANTS or profile not in PROFILES or expectation["verdict"] not in VERDICTS:
+        raise ValueError(f"{variant!r}, {profile!r}, {expectation!r}")
+    for low, high in expectation["measures"].values():
+        if not number(low) <= number(high):
+            raise ValueError(f"empty interval [{low}, {high}]")

@@ -1,0 +1,140 @@
+"""Finds every claim: those of this package, and a user's own modules."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+
+import verification.claims
+from verification.claim import Check, Claim, Experiment
+from verification.verdict import MAX_RANDOM_CHECKS, VARIANTS, Variant
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim in one variant; ``without`` names the repair that is switched off, if any."""
+
+    claim: str
+    variant: Variant
+    without: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """What a person types: ``lemma-4.2-psi:paper``."""
+        return f"{self.claim}:{self.variant}" + "".join(f"-without-{r}" for r in sorted(self.without))
+
+
+@dataclass(frozen=True)
+class Registry:
+    """All claims in a fixed order, by id."""
+
+    claims: dict[str, Claim]
+
+    def claim(self, id: str) -> Claim:
+        if id not in self.claims:
+            near = difflib.get_close_matches(id, self.claims, n=3, cutoff=0.3)
+            hint = f"the nearest are {', '.join(near)}" if near else "`lpcb verify --list` shows all"
+            raise ValueError(f"unknown claim {id!r}; {hint}")
+        return self.claims[id]
+
+    def rows(self, ids: Sequence[str] = (), variants: Sequence[Variant] = VARIANTS) -> list[Row]:
+        """The rows of the claims in ``ids`` (all if empty), in registry order."""
+        wanted = {self.claim(id).id for id in ids} or set(self.claims)
+        return [
+            Row(claim.id, variant)
+            for claim in self.claims.values()
+            if claim.id in wanted
+            for variant in claim.variants
+            if variant in variants
+        ]
+
+    def repair_rows(self, rows: Iterable[Row]) -> list[Row]:
+        """Each repaired row again, once for every repair that its claim guards, with that one off."""
+        return [
+            Row(row.claim, row.variant, frozenset({repair}))
+            for row in rows
+            if row.variant == "repaired"
+            for repair in sorted(self.claim(row.claim).guards)
+        ]
+
+    def experiment(self, claim: str, name: str) -> Experiment:
+        return next(e for e in self.claim(claim).experiments if e.name == name)
+
+
+@lru_cache(maxsize=8)
+def load(modules: tuple[str, ...] = ()) -> Registry:
+    """The claims of this package, then those of ``modules`` (dotted names or paths to .py files)."""
+    own = [info.name for info in pkgutil.iter_modules(verification.claims.__path__)]
+    found = [importlib.import_module(f"verification.claims.{name}") for name in sorted(own)]
+    found += [load_module(name) for name in modules]
+    claims: dict[str, Claim] = {}
+    for module in found:
+        for claim in _exported(module):
+            if claim.id in claims:
+                raise ValueError(f"claim id {claim.id!r} is used twice, the second time in {module.__name__}")
+            claims[claim.id] = claim
+    _check_whole(claims)
+    return Registry(claims)
+
+
+def load_module(name: str) -> ModuleType:
+    """The module ``name``: an importable dotted name, or the path of a .py file."""
+    if not name.endswith(".py"):
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+                raise
+            raise ValueError(f"claims module {name!r} is neither importable nor a .py file") from None
+    path = Path(name).resolve()
+    if not path.is_file():
+        raise ValueError(f"claims module {name!r}: there is no such file")
+    unique = f"lpcb_claims_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    if unique in sys.modules:
+        return sys.modules[unique]
+    spec = importlib.util.spec_from_file_location(unique, path)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"claims module {name!r} cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[unique] = module  # dataclasses look their own module up while it is being executed
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[unique]
+        raise
+    return module
+
+
+def _exported(module: ModuleType) -> tuple[Claim, ...]:
+    claims = getattr(module, "CLAIMS", None)
+    if not isinstance(claims, tuple) or not all(isinstance(c, Claim) for c in claims) or not claims:
+        raise ValueError(f"module {module.__name__} must export CLAIMS, a non-empty tuple of Claim")
+    for claim in claims:
+        if not all(isinstance(check, Check) for check in claim.checks):
+            raise ValueError(f"claim {claim.id!r}: checks are instances of Check")
+        if not all(isinstance(experiment, Experiment) for experiment in claim.experiments):
+            raise ValueError(f"claim {claim.id!r}: experiments are instances of Experiment")
+    return claims
+
+
+def _check_whole(claims: dict[str, Claim]) -> None:
+    """What must be true of all claims together."""
+    random = sum(check.random for claim in claims.values() for check in claim.checks)
+    if random > MAX_RANDOM_CHECKS:
+        raise ValueError(
+            f"{random} random checks are registered; at most {MAX_RANDOM_CHECKS} keep the total false alarm rate"
+        )
+    experiments: dict[str, Experiment] = {}
+    for claim in claims.values():
+        for experiment in claim.experiments:
+            if experiments.setdefault(experiment.name, experiment) != experiment:
+                raise ValueError(f"two different experiments are called {experiment.name!r}")

@@ -1,0 +1,238 @@
+"""Runs rows: plans the tasks, sends them out, keeps what is finished, and writes the report."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from joblib.externals.loky.process_executor import BrokenProcessPool
+
+from verification import baseline
+from verification.claim import Arrays, Setting, merge_shards
+from verification.execute import Call, Orders, Result, RowTask, ShardTask, Task, parse_executor
+from verification.fingerprint import versions
+from verification.registry import Registry, Row, load
+from verification.row import run_row
+from verification.serialise import canonical_json, write_atomic
+from verification.store import Store, open_store
+from verification.verdict import PROFILES, VARIANTS, Profile, Variant
+
+__all__ = ["ROW_TIMEOUT", "Event", "Run", "assemble", "passed", "run_row", "verify", "write_report"]
+
+ROW_TIMEOUT = 600.0
+"""Seconds that one row or one shard may take."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A task has finished, or was found finished: for progress bars."""
+
+    task: Task
+    done: int
+    total: int
+    row: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A report, and what stopped the run before its end, if anything did."""
+
+    report: dict[str, Any]
+    trouble: str | None
+
+
+def verify(
+    claims: Sequence[str],
+    variants: Sequence[Variant],
+    profile: Profile,
+    seed: int,
+    out: Path,
+    *,
+    modules: Sequence[str] = (),
+    jobs: int = 1,
+    executor: str = "local",
+    resume: bool = False,
+    row_timeout: float = ROW_TIMEOUT,
+    expectations: baseline.Expectations | None = None,
+    progress: Callable[[Event], None] = lambda event: None,
+) -> Run:
+    """Check ``claims`` (all if empty) and write the reports to ``out``.
+
+    The report depends on the arguments up to ``seed`` alone, not on how the work is spread or resumed.
+    """
+    orders = make_orders(modules, profile, seed, row_timeout)
+    registry = load(orders.modules)
+    rows = registry.rows(claims, variants)
+    if not rows:
+        raise ValueError(f"no claim of {list(claims)} has a variant in {list(variants)}")
+    every = [*rows, *registry.repair_rows(rows)]
+    expected = baseline.expectations() if expectations is None else expectations
+    send = parse_executor(executor, jobs)
+    with open_store(out, orders.fingerprint, resume) as store:
+        work = _Work(registry, orders, store, every, progress)
+        trouble = work.run(send)
+        found = {task.row: row for task, row in work.rows.items()}
+        report = assemble(rows, every[len(rows) :], found, orders, expected)
+        write_report(report, out)
+        write_atomic(out / "timings.json", canonical_json({"schema": 1, "seconds": work.seconds}))
+    return Run(report, trouble)
+
+
+def make_orders(modules: Sequence[str], profile: Profile, seed: int, timeout: float) -> Orders:
+    if profile not in PROFILES:
+        raise ValueError(f"profile is one of {', '.join(PROFILES)}, not {profile!r}")
+    if seed < 0:
+        raise ValueError(f"seed is a whole number from 0, not {seed}")
+    if not timeout > 0:
+        raise ValueError(f"row-timeout is a positive number of seconds, not {timeout}")
+    # Workers may have another current directory.
+    where = tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
+    return Orders(where, profile, seed, timeout)
+
+
+def assemble(
+    rows: Iterable[Row],
+    repairs: Iterable[Row],
+    found: Mapping[Row, Mapping[str, Any]],
+    orders: Orders,
+    expected: baseline.Expectations,
+) -> dict[str, Any]:
+    """The report on ``rows`` and ``repairs``; incomplete when one of them was not ``found``."""
+    rows, repairs = list(rows), list(repairs)
+    judged = [baseline.judge(found[row], orders.profile, expected) for row in rows if row in found]
+    matrix = [
+        {"repair": min(row.without), "id": row.claim} | {k: found[row][k] for k in ("verdict", "reason")}
+        for row in repairs
+        if row in found
+    ]
+    return {
+        "schema": 1,
+        "seed": orders.seed,
+        "profile": orders.profile,
+        "complete": all(row in found for row in [*rows, *repairs]),
+        "versions": versions(),
+        "rows": judged,
+        "repairs": sorted(matrix, key=lambda entry: (entry["repair"], entry["id"])),
+    }
+
+
+def passed(report: Mapping[str, Any]) -> bool:
+    """Every row is as expected, and every repair that a claim guards is shown to be necessary."""
+    return all(row["passed"] for row in report["rows"]) and all(
+        entry["verdict"] == "REFUTED" for entry in report["repairs"]
+    )
+
+
+def write_report(report: dict[str, Any], out: Path) -> None:
+    write_atomic(out / "report.json", canonical_json(report))
+
+
+class _Work:
+    """The state of one run: which tasks are left, and what the finished ones gave."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        orders: Orders,
+        store: Store,
+        rows: Sequence[Row],
+        progress: Callable[[Event], None],
+    ) -> None:
+        self.registry, self.orders, self.store, self.progress = registry, orders, store, progress
+        self.tasks = [RowTask(row) for row in rows]
+        self.shards = {task: self._shards_of(task.row) for task in self.tasks}
+        self.total = len(self.tasks) + len({s for shards in self.shards.values() for s in shards})
+        self.rows: dict[RowTask, Mapping[str, Any]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def run(self, send: Callable[[Iterable[Call]], Iterator[Result]]) -> str | None:
+        """Shards and the rows that need none, then the other rows. Says what stopped it, if anything."""
+        free = [task for task in self.tasks if not self.shards[task]]
+        shards = dict.fromkeys(shard for task in self.tasks for shard in self.shards[task])
+        try:
+            with _signals_interrupt():
+                self._run_all([*shards, *free], send)
+                self._run_all([task for task in self.tasks if self.shards[task]], send)
+        except KeyboardInterrupt:
+            return "it was interrupted"
+        except BrokenProcessPool:
+            return "a worker process died"
+        except Exception as error:
+            if type(error).__name__ in ("KilledWorker", "CommClosedError", "FutureCancelledError"):
+                return f"the Dask cluster lost a worker ({type(error).__name__})"
+            raise
+        return None
+
+    def _run_all(self, tasks: Sequence[Task], send: Callable[[Iterable[Call]], Iterator[Result]]) -> None:
+        left = []
+        for task in tasks:
+            if stored := self.store.load(task):
+                self._finish(stored)
+            else:
+                left.append(task)
+        if left:
+            for result in send(self._calls(left)):
+                if result.final:
+                    self.store.save(result)
+                self._finish(result)
+
+    def _calls(self, tasks: Sequence[Task]) -> Iterator[Call]:
+        for task in tasks:
+            arrays = self._arrays(task) if isinstance(task, RowTask) else {}
+            yield Call(task, self.orders, self.orders.fingerprint, arrays)
+
+    def _finish(self, result: Result) -> None:
+        self.seconds[result.task.key] = round(result.seconds, 3)
+        if isinstance(result.task, RowTask) and result.row is not None:
+            self.rows[result.task] = result.row
+        self.progress(Event(result.task, len(self.seconds), self.total, result.row))
+
+    def _shards_of(self, row: Row) -> list[ShardTask]:
+        setting = Setting(row.variant, self.orders.profile, self.orders.seed, row.without)
+        return [
+            ShardTask(self.owners[experiment.name], experiment.name, setting, index)
+            for experiment in self.registry.claim(row.claim).experiments
+            for index in range(experiment.shards[self.orders.profile])
+        ]
+
+    @property
+    def owners(self) -> dict[str, str]:
+        """For each experiment the first claim that declares it, so that sharing claims share tasks."""
+        pairs = [(e.name, c.id) for c in self.registry.claims.values() for e in c.experiments]
+        return dict(reversed(pairs))
+
+    def _arrays(self, task: RowTask) -> dict[str, Arrays]:
+        """What the row's experiments gave, merged by index; those with a failed shard are left out."""
+        parts: dict[str, list[Arrays | None]] = {}
+        for shard in self.shards[task]:
+            stored = self.store.load(shard)
+            parts.setdefault(shard.experiment, []).append(stored.arrays if stored else None)
+        merged = {}
+        for name, arrays in parts.items():
+            whole = [part for part in arrays if part is not None]
+            if len(whole) == len(arrays):
+                merged[name] = merge_shards(whole)
+        return merged
+
+
+@contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM stops a run as Ctrl-C does. Only the main thread may say so."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
