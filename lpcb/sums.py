@@ -10,10 +10,9 @@ as done here for Laplace noise, loses nothing.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
-Counts = NDArray[np.int64]
+from lpcb.arrays import Array, Ints
 
 MAX_COUNT = 2**62
 SOUND = 2**24
@@ -47,7 +46,7 @@ def gaussian_sum(
     return out
 
 
-def sign_sum(count: Counts, mean: Array, rng: np.random.Generator) -> Array:
+def sign_sum(count: Ints, mean: Array, rng: np.random.Generator) -> Array:
     """Sums of ``count`` independent variables that are +1 or -1 and have the given mean.
 
     The rarer sign is drawn, so that a mean close to +-1 keeps its relative precision.
@@ -60,14 +59,15 @@ def sign_sum(count: Counts, mean: Array, rng: np.random.Generator) -> Array:
     return total
 
 
-def multinomial_counts(n: int, p: Array, rng: np.random.Generator) -> Counts:
+def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Ints:
     """Counts of n independent draws over the C cells of each row of ``p``, shape (..., C).
+
+    An array ``n`` holds one number of draws for each row.
 
     Binomials, one cell after the other, rarest first: then every conditional probability but the last
     is at most 1/2 and keeps its relative precision. (Drawn in the given order, a cell of 1e-17 behind
     one of 1 - 1e-17 is never seen, because 1 - 1e-17 is 1 in float64: so numpy's multinomial.)
     """
-    _check_count("n", n)
     weights = np.asarray(p, dtype=np.float64)
     if weights.ndim == 0 or weights.shape[-1] == 0:
         raise ValueError(f"p has shape (..., cells), not {weights.shape}")
@@ -78,7 +78,9 @@ def multinomial_counts(n: int, p: Array, rng: np.random.Generator) -> Counts:
     ascending = np.take_along_axis(weights, order, axis=-1)
     tail = np.cumsum(ascending[..., ::-1], axis=-1)[..., ::-1]
     drawn = np.zeros(weights.shape, dtype=np.int64)
-    left = np.full(weights.shape[:-1], n, dtype=np.int64)
+    left = np.broadcast_to(np.asarray(n, dtype=np.int64), weights.shape[:-1])
+    _check_count("n", int(left.min(initial=0)))
+    _check_count("n", int(left.max(initial=0)))
     for cell in range(weights.shape[-1] - 1):
         drawn[..., cell] = binomial(left, ascending[..., cell] / tail[..., cell], rng)
         left = left - drawn[..., cell]
@@ -113,7 +115,7 @@ def wishart_sum_centred(
     return out
 
 
-def binomial(n: ArrayLike, p: ArrayLike, rng: np.random.Generator) -> Counts:
+def binomial(n: ArrayLike, p: ArrayLike, rng: np.random.Generator) -> Ints:
     """Binomial counts for n up to 2^62 and any p; n and p broadcast.
 
     numpy's sampler (BTPE) decides the hard cases by n log((n+1-m)/(n+1-y)), which float64 knows to about
@@ -133,7 +135,7 @@ def binomial(n: ArrayLike, p: ArrayLike, rng: np.random.Generator) -> Counts:
     return np.where(flip, trials - rare, rare)
 
 
-def _binomial(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+def _binomial(n: Ints, p: Array, rng: np.random.Generator) -> Ints:
     out = np.empty(n.shape, dtype=np.int64)
     sound = n <= SOUND
     few = ~sound & (n * p <= FEW)
@@ -146,7 +148,7 @@ def _binomial(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
     return out
 
 
-def _by_waiting_times(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+def _by_waiting_times(n: Ints, p: Array, rng: np.random.Generator) -> Ints:
     """Successes are geometric waiting times apart; count those within n trials."""
     count = np.zeros(n.shape, dtype=np.int64)
     time = np.zeros(n.shape)
@@ -160,7 +162,7 @@ def _by_waiting_times(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
         count += within
 
 
-def _by_order_statistic(n: Counts, p: Array, rng: np.random.Generator) -> Counts:
+def _by_order_statistic(n: Ints, p: Array, rng: np.random.Generator) -> Ints:
     """n uniforms, how many below p? Draw the i-th smallest, B, with i near the mean n p.
 
     If B <= p there are i, and each of the n - i above B is below p with probability (p - B)/(1 - B).

@@ -1,0 +1,79 @@
+"""What every baseline is asked for, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lpcb.arrays import Array
+from lpcb.problem import Problem
+from lpcb.spec import MAX_HORIZON
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Expected regret given the policy, accumulated up to each checkpoint; shape (seeds, checkpoints)."""
+
+    label: str
+    checkpoints: tuple[int, ...]
+    regret: Array
+
+
+Simulate = Callable[[Problem, int, float, int, np.random.Generator, Sequence[int]], Curve]
+"""(problem, horizon, alpha, seeds, rng, checkpoints) -> Curve"""
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One request: ``seeds`` independent repetitions side by side, all drawn from ``rng``."""
+
+    problem: Problem
+    horizon: int
+    alpha: float
+    seeds: int
+    rng: np.random.Generator
+    checkpoints: Sequence[int]
+
+    def __post_init__(self) -> None:
+        _whole("horizon", self.horizon, MAX_HORIZON)
+        _whole("seeds", self.seeds, 10**6)
+        if not 0 < self.alpha <= 1:
+            raise ValueError(f"alpha lies in (0, 1], not {self.alpha!r}")
+        if len(self.checkpoints) == 0:
+            raise ValueError("checkpoints must hold at least one number of rounds")
+        for checkpoint in self.checkpoints:
+            _whole("checkpoints", checkpoint, self.horizon)
+        if any(b <= a for a, b in zip(self.checkpoints, self.checkpoints[1:], strict=False)):
+            raise ValueError(f"checkpoints must increase, not {list(self.checkpoints)}")
+
+    @property
+    def failure(self) -> float:
+        """Every confidence statement of a run may fail with this probability, 1/T: it costs regret 2."""
+        return 1 / self.horizon
+
+    def curve(self, label: str, regret: Array) -> Curve:
+        return Curve(label, tuple(int(c) for c in self.checkpoints), regret)
+
+    def streamed(self, limit: int) -> Run:
+        """This run, if it is short enough to draw every user."""
+        if self.horizon > limit:
+            raise ValueError(
+                f"horizon {self.horizon} is too long to draw every user; streams end at {limit:.0e}, "
+                "see the aggregate form of the baseline, if it has one"
+            )
+        return self
+
+    def aggregated(self) -> Run:
+        """This run, if the law of its reward sums is known."""
+        if self.problem.reward not in ("sign", "noiseless"):
+            raise ValueError(
+                f"reward {self.problem.reward!r}: sums are exact in law for 'sign' and 'noiseless' only"
+            )
+        return self
+
+
+def _whole(name: str, value: object, high: int) -> None:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= high:
+        raise ValueError(f"{name}: whole numbers from 1 to {high}, not {value!r}")
