@@ -146,7 +146,8 @@ def ks_two_detectable(n: int, m: int, alpha: float = FALSE_ALARM, power: float =
 def ks_two_samples(distance: float, alpha: float = FALSE_ALARM, power: float = POWER) -> int:
     """The size of each of two equal samples at which ``distance`` is caught.
 
-    >>> ks_two_samples(ks_two_detectable(10_000, 10_000)) <= 10_000
+    >>> n = ks_two_samples(0.05)
+    >>> ks_two_detectable(n, n) <= 0.05 < ks_two_detectable(n - 1, n - 1)
     True
     """
     return smallest_n(lambda n: ks_two_detectable(n, n, alpha, power) <= _distance(distance))
