@@ -17,7 +17,7 @@ from lpcb.arrays import Array, Ints, group_sum
 from lpcb.engines.run import Run, play, points
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import Oracle, parents_of
-from lpcb.lplr.pcr import pcr
+from lpcb.lplr.pcr import Components, pcr
 from lpcb.lplr.update import mechanisms, statistics
 from lpcb.partition import Bins, Routed, descend, enter
 from lpcb.problem import Problem
@@ -53,13 +53,13 @@ def check_reward(problem: Problem) -> None:
 
 def fit(problem: Problem, spec: Spec, policy: Array, n: int, rng: np.random.Generator) -> Oracle:
     """The oracles fitted by Algorithm 2 from 2d batches of n users who act by ``policy`` (S, K, A)."""
-    crowd = _Crowd(problem, spec, policy, n, rng)
+    crowd = Crowd(problem, spec, policy, n, rng)
     absent = _Absent(spec, n, int(rng.integers(2**62)))
     at = enter(spec, *crowd.points)
     layers: list[Bins] = []
     for h in range(1, spec.d + 1):
         parents = layers[-1] if layers else None
-        layers.append(_fit_layer(spec, n, h, np.unique(at.keys), parents, at, crowd.batch, rng))
+        layers.append(fit_layer(spec, n, h, np.unique(at.keys), parents, at, crowd.batch, rng))
         at = descend(spec, at, layers[-1], ci.interval(spec, at, layers[-1]))
     return Oracle(spec, tuple(layers), absent)
 
@@ -68,7 +68,22 @@ Batch = Callable[[], tuple[Array, Array]]
 """() -> (users at each point, sum of their rewards), a fresh batch at every call."""
 
 
-def _fit_layer(
+def fit_components(
+    spec: Spec,
+    n: int,
+    h: int,
+    keys: Ints,
+    parents: Bins | None,
+    at: Routed,
+    batch: Batch,
+    rng: np.random.Generator,
+) -> Components:
+    """The update batch of a layer, Algorithms 3 and 4, for the bins ``keys`` that the points fall into."""
+    sums = mechanisms(spec, h, keys).release_sum(statistics(spec, at, keys, *batch()), n, rng)
+    return pcr(spec, n, keys, sums, *parents_of(spec, keys, parents))
+
+
+def fit_layer(
     spec: Spec,
     n: int,
     h: int,
@@ -78,20 +93,17 @@ def _fit_layer(
     batch: Batch,
     rng: np.random.Generator,
 ) -> Bins:
-    """One pass of Algorithm 2's loop over the bins ``keys`` that the points ``at`` fall into."""
-    parent_open, parent_rest = parents_of(spec, keys, parents)
-    sums = statistics(spec, at, keys, *batch())
-    sums = mechanisms(spec, h, keys).release_sum(sums, n, rng)
-    components = pcr(spec, n, keys, sums, parent_open, parent_rest)
+    """One pass of Algorithm 2's loop: the update batch, then the interval batch of Algorithm 5."""
+    components = fit_components(spec, n, h, keys, parents, at, batch, rng)
     rows = np.searchsorted(keys, at.keys)
     count, _ = batch()
     share = ci.error_share(at, rows, components)
     errors = group_sum(count * share, rows, len(keys))[components.active]
     errors = ci.mechanism(spec, keys, components).release_sum(errors, n, rng)
-    return ci.bins(spec, n, keys, components, parent_open, parent_rest, errors)
+    return ci.bins(spec, n, keys, components, *parents_of(spec, keys, parents), errors)
 
 
-class _Crowd:
+class Crowd:
     """The users of a batch: how many stand at each point, and the sum of their rewards."""
 
     def __init__(self, problem: Problem, spec: Spec, policy: Array, n: int, rng: np.random.Generator) -> None:
@@ -131,7 +143,7 @@ class _Absent:
         for key in missing:
             rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(h, int(key))))
             bins = np.array([key]), parents, self.nobody, lambda: (np.zeros(0), np.zeros(0))
-            parts.append(_fit_layer(self.spec, self.n, h, *bins, rng))
+            parts.append(fit_layer(self.spec, self.n, h, *bins, rng))
         order = np.argsort(np.concatenate([part.keys for part in parts]))
         columns = {
             field.name: np.concatenate([getattr(part, field.name) for part in parts])[order]
