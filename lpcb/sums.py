@@ -49,7 +49,8 @@ def gaussian_sum(
 def sign_sum(count: Ints, mean: Array, rng: np.random.Generator) -> Array:
     """Sums of ``count`` independent variables that are +1 or -1 and have the given mean.
 
-    The rarer sign is drawn, so that a mean close to +-1 keeps its relative precision.
+    The rarer sign is drawn, so that a mean close to +-1 keeps its precision. Beyond 2^53 the result is
+    rounded to a multiple of up to 2^9; noise smaller than that (mean within 1e-13 of +-1) is not seen.
     """
     if np.any(np.abs(mean) > 1):
         raise ValueError(f"mean of a +-1 variable lies in [-1, 1], found {np.abs(mean).max():g}")
