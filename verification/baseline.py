@@ -28,7 +28,7 @@ def read(path: Path) -> Expectations:
             for variant, profiles in variants.items():
                 for profile, expectation in profiles.items():
                     _check(variant, profile, expectation)
-    except FileNotFoundError:
+    except (FileNotFoundError, IsADirectoryError):
         raise ValueError(f"baseline {str(path)!r}: there is no such file") from None
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"baseline {str(path)!r} is not a baseline: {error}") from None
@@ -62,6 +62,9 @@ def changes(row: Mapping[str, Any], expectation: Mapping[str, Any]) -> list[tupl
         value = row["measures"].get(name, {}).get("value")
         if value is None or not number(low) <= number(value) <= number(high):
             out.append((name, f"[{low}, {high}]", "missing" if value is None else str(value)))
+    if row["error"] is not None:
+        # A crash is UNDECIDED too, and must not pass for an expected UNDECIDED.
+        out.append(("error", "none", row["reason"]))
     return out
 
 
@@ -74,7 +77,7 @@ def updated(
     """
     new: Expectations = {}
     for id, variants in old.items():
-        known = registry.claims[id].variants if id in registry.claims else ()
+        known: tuple[str, ...] = registry.claims[id].variants if id in registry.claims else ()
         if kept := {variant: dict(p) for variant, p in variants.items() if variant in known}:
             new[id] = kept
     for row in rows:

@@ -1,30 +1,260 @@
-"""The lpcb command."""
+"""The lpcb command: verify, gate, replay, explain, diff, and lpcb's own simulate."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
-app = typer.Typer(no_args_is_help=True)
+from lpcb.cli import simulate
+from verification import baseline
+from verification.console import CleanGroup, brief, complain, progress, say, show_table
+from verification.diff import diff as compare_reports
+from verification.fingerprint import versions
+from verification.gate import compare
+from verification.message import again, failure
+from verification.registry import Registry, load
+from verification.replay import replay as run_again
+from verification.reportfile import read_report
+from verification.runner import ROW_TIMEOUT, Run, as_profile, as_variants, passed, resolve
+from verification.runner import verify as run_rows
+
+app = typer.Typer(
+    cls=CleanGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_show_locals=False,
+    help="Locally private linear contextual bandits, and a check of every claim made about them. "
+    "Exit codes: 0 as expected, 1 a row or gate failed, 2 bad input, 3 incomplete run.",
+)
+
+Claims = Annotated[list[str] | None, typer.Argument(metavar="[CLAIM]…", help="Claim ids; all if none.")]
+Modules = Annotated[
+    list[str] | None,
+    typer.Option("--claims", metavar="MODULE", help="Your own claims: a module or a .py file. Repeatable."),
+]
+ProfileName = Annotated[str, typer.Option(metavar="quick|standard|thorough", help="How hard to look.")]
+Seed = Annotated[int, typer.Option(help="Root of all randomness.")]
+Jobs = Annotated[int, typer.Option(help="Worker processes; -1 is one per core.")]
+BaselineFile = Annotated[
+    Path | None, typer.Option("--baseline", help="Your own expectations, over the committed ones.")
+]
+ReportFile = Annotated[Path, typer.Option("--report", help="The report to look at.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
+
+LATEST = Path("reports/latest")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        say(f"lpcb {versions()['lpcb']}")
+        raise typer.Exit
+
 
 @app.callback()
-def main() -> None:
-    pass
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+) -> None:
+    # A user's claims module may lie in the current directory, which commands do not search by themselves.
+    if str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+
 
 @app.command()
 def verify(
-    claims: Annotated[Optional[list[str]], typer.Argument()] = None,
-    out: Path = Path("reports/latest"),
-    jobs: int = -1,
-    resume: bool = False,
-    modules: Annotated[Optional[list[str]], typer.Option("--claims")] = None,
+    claims: Claims = None,
+    profile: ProfileName = "quick",
+    variant: Annotated[str, typer.Option(metavar="all|paper|repaired", help="Which statements.")] = "all",
+    out: Annotated[Path, typer.Option(help="Where the reports go.")] = LATEST,
+    jobs: Jobs = -1,
+    seed: Seed = 0,
+    executor: Annotated[str, typer.Option(help="local, or dask://HOST:PORT of a scheduler.")] = "local",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="Show the claims and stop.")] = False,
+    modules: Modules = None,
+    baseline_file: BaselineFile = None,
+    row_timeout: Annotated[float, typer.Option(help="Seconds for one row or shard.")] = ROW_TIMEOUT,
+    quiet: Quiet = False,
 ) -> None:
-    from verification.runner import verify as run
-    r = run(claims or [], ["paper", "repaired"], "quick", 0, out, modules=modules or [], jobs=jobs, resume=resume)
-    print(r.trouble, len(r.report["rows"]))
+    """Check claims and write report.json, .md, .html, junit.xml and timings.json.
 
-if __name__ == "__main__":
-    app()
+    Examples: lpcb verify --profile standard · lpcb verify lemma-4.2-psi --variant paper --out /tmp/r
+    """
+    if show_list:
+        _list(load(resolve(modules or [])))
+        return
+    expected = baseline.expectations(baseline_file)
+    with progress(quiet) as bar:
+        run = run_rows(
+            claims or [],
+            as_variants(variant),
+            as_profile(profile),
+            seed,
+            out,
+            modules=modules or [],
+            jobs=jobs,
+            executor=executor,
+            resume=resume,
+            row_timeout=row_timeout,
+            expectations=expected,
+            progress=bar,
+        )
+    _show_rows(run.report)
+    for row in run.report["rows"]:
+        if not row["passed"]:
+            found = baseline.find(row, as_profile(profile), expected)
+            say(failure(row, found, profile, seed, out / "report.json"), "")
+    say(f"Reports: {out}")
+    _exit(run, f"lpcb verify … --out {out} --resume")
+
+
+@app.command()
+def gate(
+    claims: Claims = None,
+    profile: ProfileName = "quick",
+    update_baseline: Annotated[
+        bool, typer.Option("--update-baseline", help="Accept what was found and write it down.")
+    ] = False,
+    report: Annotated[Path | None, typer.Option(help="Judge this report; no fresh run.")] = None,
+    jobs: Jobs = -1,
+    seed: Seed = 0,
+    modules: Modules = None,
+    baseline_file: BaselineFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare a fresh run, or a report, with the committed verdicts and measures.
+
+    Examples: lpcb gate --profile quick · lpcb gate --report reports/latest/report.json --update-baseline
+    """
+    registry = load(resolve(modules or []))
+    if report is not None:
+        run = _read_run(report, profile)
+    else:
+        with tempfile.TemporaryDirectory() as folder, progress(quiet) as bar:
+            run = run_rows(
+                claims or [],
+                as_variants("all"),
+                as_profile(profile),
+                seed,
+                Path(folder),
+                modules=modules or [],
+                jobs=jobs,
+                progress=bar,
+            )
+    target = baseline_file or baseline.BASELINE
+    fresh = update_baseline and not target.exists()
+    found = compare(run.report, {} if fresh else baseline.expectations(baseline_file), registry)
+    show_table(
+        ("row", "what", "baseline", "found"),
+        [(c.row, c.what, brief(c.expected), brief(c.found)) for c in found],
+    )
+    say(f"{len(found)} change{'' if len(found) == 1 else 's'} from the baseline, profile {profile}.")
+    if run.report["complete"] and update_baseline:
+        old = {} if fresh else baseline.read(target)
+        baseline.write(target, baseline.updated(old, run.report["rows"], as_profile(profile), registry))
+        found = [change for change in found if change.what == "error"]
+        say(f"Written: {target.name}" + (", without the rows that failed with an error." if found else "."))
+    _exit(Run(run.report, run.trouble), "lpcb gate", bool(found))
+
+
+@app.command()
+def replay(
+    target: Annotated[
+        str, typer.Argument(metavar="ROW-OR-FILE", help="lemma-4.2-psi:paper, or a .json file.")
+    ],
+    report: ReportFile = LATEST / "report.json",
+    modules: Modules = None,
+) -> None:
+    """Run a counterexample, or a row's evidence, again and compare it with what was recorded.
+
+    Examples: lpcb replay lemma-4.2-psi:paper · lpcb replay counterexample.json
+    """
+    pairs = run_again(target, report, load(resolve(modules or [])))
+    show_table(
+        ("evidence", "what", "recorded", "now"),
+        [(pair.evidence, pair.what, brief(pair.recorded), brief(pair.now)) for pair in pairs],
+    )
+    agree = all(pair.agrees for pair in pairs)
+    say("It comes out the same." if agree else "It does not come out the same.")
+    raise typer.Exit(0 if agree else 1)
+
+
+@app.command()
+def explain(
+    claim: Annotated[str, typer.Argument(metavar="CLAIM")],
+    report: ReportFile = LATEST / "report.json",
+    modules: Modules = None,
+) -> None:
+    """Show what a claim says, how it is checked, and what came of it.
+
+    Example: lpcb explain lemma-4.2-psi
+    """
+    found = load(resolve(modules or [])).claim(claim)
+    say(f"{found.id}: {found.title}", "")
+    for variant in found.variants:
+        say(f"{variant}: {found.text(variant)}", "")
+    say(f"How: {found.method}", "", "Checks:")
+    say(*(f"  {check.name}{' (random)' if check.random else ''}" for check in found.checks))
+    if found.guards:
+        say("", f"Necessary for it: {', '.join(sorted(found.guards))}")
+    latest = read_report(report) if report.exists() else None
+    rows = [row for row in latest["rows"] if row["id"] == claim] if latest else []
+    say("", f"In {report}:" if rows else f"{report} says nothing about it.")
+    for row in rows:
+        assert latest is not None
+        say(f"  {row['variant']}: {row['verdict']} (expected {row['expected']}): {row['reason']}")
+        if row["counterexample"]:
+            say(f"    counterexample: {brief(row['counterexample']['input'])}")
+        say(f"    {again(claim, row['variant'], latest['profile'], latest['seed'], report)}")
+
+
+@app.command()
+def diff(
+    left: Annotated[Path, typer.Argument(metavar="A/report.json")],
+    right: Annotated[Path, typer.Argument(metavar="B/report.json")],
+) -> None:
+    """Show in what two reports differ.
+
+    Example: lpcb diff old/report.json new/report.json
+    """
+    found = compare_reports(read_report(left), read_report(right))
+    if found:
+        show_table(("row", "what", "A", "B"), [(d.row, d.what, brief(d.left), brief(d.right)) for d in found])
+    say(f"{len(found)} difference{'' if len(found) == 1 else 's'}.")
+    raise typer.Exit(1 if found else 0)
+
+
+app.command()(simulate)
+
+
+def _list(registry: Registry) -> None:
+    rows = [(c.id, ", ".join(c.variants), str(len(c.checks)), c.title) for c in registry.claims.values()]
+    show_table(("claim", "variants", "checks", "title"), rows)
+
+
+def _show_rows(report: dict[str, Any]) -> None:
+    rows = [
+        (f"{r['id']}:{r['variant']}", r["verdict"], r["expected"] or "nothing", "" if r["passed"] else "✗")
+        for r in report["rows"]
+    ]
+    show_table(("row", "verdict", "expected", ""), rows)
+    if report["repairs"]:
+        matrix = [(e["repair"], e["id"], e["verdict"]) for e in report["repairs"]]
+        show_table(("without repair", "claim", "verdict"), matrix)
+
+
+def _read_run(path: Path, profile: str) -> Run:
+    found = read_report(path)
+    if found["profile"] != profile:
+        raise ValueError(f"report {str(path)!r} is of profile {found['profile']}, not {profile}")
+    return Run(found, None if found["complete"] else "the report is incomplete")
+
+
+def _exit(run: Run, resume: str, failed: bool | None = None) -> None:
+    if not run.report["complete"]:
+        complain(f"Incomplete: {run.trouble or 'rows are missing'}. Go on with: {resume}")
+        raise typer.Exit(3)
+    raise typer.Exit(1 if (not passed(run.report) if failed is None else failed) else 0)

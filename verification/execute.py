@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -136,18 +137,18 @@ def run_local(calls: Iterable[Call], jobs: int) -> Iterator[Result]:
 def run_dask(calls: Iterable[Call], address: str) -> Iterator[Result]:
     """Results as they come, from the Dask cluster whose scheduler listens at ``address``."""
     try:
-        from distributed import Client, as_completed
+        distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:
         raise ValueError("executor: dask needs the extra dependencies lpcb[dask]") from None
     try:
-        client = Client(address, timeout=20, set_as_default=False)
+        client = distributed.Client(address, timeout=20, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"executor: no Dask scheduler answers at {address}: {error}") from None
     with client:
         waiting = iter(calls)
         ahead = 2 * max(1, sum(client.ncores().values()))
         submitted = [client.submit(execute, call, pure=False) for call in islice(waiting, ahead)]
-        pending = as_completed(submitted)
+        pending = distributed.as_completed(submitted)
         for future in pending:
             yield future.result()
             pending.update(client.submit(execute, call, pure=False) for call in islice(waiting, 1))

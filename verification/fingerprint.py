@@ -65,8 +65,8 @@ def _sources(name: str) -> list[tuple[str, Path]]:
         finder.run_script(str(path))
     else:
         finder.import_hook(name)
-    found = {label: Path(m.__file__) for label, m in finder.modules.items() if m.__file__}
-    return sorted(found.items())
+    files = {label: getattr(found, "__file__", None) for label, found in finder.modules.items()}
+    return sorted((label, Path(file)) for label, file in files.items() if file)
 
 
 def _feed(digest: hashlib._Hash, label: str, path: Path) -> None:

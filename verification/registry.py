@@ -131,7 +131,7 @@ def _check_whole(claims: dict[str, Claim]) -> None:
     random = sum(check.random for claim in claims.values() for check in claim.checks)
     if random > MAX_RANDOM_CHECKS:
         raise ValueError(
-            f"{random} random checks are registered; at most {MAX_RANDOM_CHECKS} keep the total false alarm rate"
+            f"{random} random checks are registered; the false alarm budget allows {MAX_RANDOM_CHECKS}"
         )
     experiments: dict[str, Experiment] = {}
     for claim in claims.values():

@@ -57,7 +57,9 @@ def run_check(check: Check, context: Context) -> Finding:
     spent = sum(e.false_alarm for e in finding.evidence)
     # Equal shares of the budget may add up to a rounding error more.
     if check.random and not 0 < spent <= FALSE_ALARM * (1 + 1e-9):
-        raise ValueError(f"it is random and must spend a false alarm rate in (0, {FALSE_ALARM:g}], not {spent:g}")
+        raise ValueError(
+            f"it is random and must spend a false alarm rate in (0, {FALSE_ALARM:g}], not {spent:g}"
+        )
     if not check.random and spent > 0:
         raise ValueError(f"it is not declared random and yet spends a false alarm rate of {spent:g}")
     return finding
@@ -112,9 +114,7 @@ def _check_names(finding: Finding, before: list[Finding]) -> None:
             raise ValueError(f"two {kind} of this row are called {twice[0]!r}")
 
 
-def _counterexample(
-    claim: Claim, setting: Setting, findings: list[tuple[Check, Finding]]
-) -> dict[str, Any]:
+def _counterexample(claim: Claim, setting: Setting, findings: list[tuple[Check, Finding]]) -> dict[str, Any]:
     """The first deciding counterexample, with all that is needed to see it again."""
     check, evidence = next(
         (check, e)

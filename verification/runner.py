@@ -18,12 +18,13 @@ from verification.claim import Arrays, Setting, merge_shards
 from verification.execute import Call, Orders, Result, RowTask, ShardTask, Task, parse_executor
 from verification.fingerprint import versions
 from verification.registry import Registry, Row, load
+from verification.reportfile import write_report
 from verification.row import run_row
 from verification.serialise import canonical_json, write_atomic
 from verification.store import Store, open_store
 from verification.verdict import PROFILES, VARIANTS, Profile, Variant
 
-__all__ = ["ROW_TIMEOUT", "Event", "Run", "assemble", "passed", "run_row", "verify", "write_report"]
+__all__ = ["ROW_TIMEOUT", "Event", "Run", "assemble", "passed", "run_row", "verify"]
 
 ROW_TIMEOUT = 600.0
 """Seconds that one row or one shard may take."""
@@ -85,15 +86,31 @@ def verify(
 
 
 def make_orders(modules: Sequence[str], profile: Profile, seed: int, timeout: float) -> Orders:
-    if profile not in PROFILES:
-        raise ValueError(f"profile is one of {', '.join(PROFILES)}, not {profile!r}")
     if seed < 0:
         raise ValueError(f"seed is a whole number from 0, not {seed}")
     if not timeout > 0:
         raise ValueError(f"row-timeout is a positive number of seconds, not {timeout}")
-    # Workers may have another current directory.
-    where = tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
-    return Orders(where, profile, seed, timeout)
+    return Orders(resolve(modules), as_profile(profile), seed, timeout)
+
+
+def resolve(modules: Sequence[str]) -> tuple[str, ...]:
+    """Files by their full path: workers may have another current directory."""
+    return tuple(str(Path(name).resolve()) if name.endswith(".py") else name for name in modules)
+
+
+def as_profile(text: str) -> Profile:
+    for profile in PROFILES:
+        if text == profile:
+            return profile
+    raise ValueError(f"profile is one of {', '.join(PROFILES)}, not {text!r}")
+
+
+def as_variants(text: str) -> tuple[Variant, ...]:
+    """``all``, or the name of one variant."""
+    chosen = tuple(variant for variant in VARIANTS if text in ("all", variant))
+    if not chosen:
+        raise ValueError(f"variant is one of all, {', '.join(VARIANTS)}, not {text!r}")
+    return chosen
 
 
 def assemble(
@@ -129,10 +146,6 @@ def passed(report: Mapping[str, Any]) -> bool:
     )
 
 
-def write_report(report: dict[str, Any], out: Path) -> None:
-    write_atomic(out / "report.json", canonical_json(report))
-
-
 class _Work:
     """The state of one run: which tasks are left, and what the finished ones gave."""
 
@@ -146,6 +159,9 @@ class _Work:
     ) -> None:
         self.registry, self.orders, self.store, self.progress = registry, orders, store, progress
         self.tasks = [RowTask(row) for row in rows]
+        # The first claim that declares an experiment owns it, so that claims share its tasks.
+        pairs = [(e.name, claim.id) for claim in registry.claims.values() for e in claim.experiments]
+        self.owners = dict(reversed(pairs))
         self.shards = {task: self._shards_of(task.row) for task in self.tasks}
         self.total = len(self.tasks) + len({s for shards in self.shards.values() for s in shards})
         self.rows: dict[RowTask, Mapping[str, Any]] = {}
@@ -200,12 +216,6 @@ class _Work:
             for experiment in self.registry.claim(row.claim).experiments
             for index in range(experiment.shards[self.orders.profile])
         ]
-
-    @property
-    def owners(self) -> dict[str, str]:
-        """For each experiment the first claim that declares it, so that sharing claims share tasks."""
-        pairs = [(e.name, c.id) for c in self.registry.claims.values() for e in c.experiments]
-        return dict(reversed(pairs))
 
     def _arrays(self, task: RowTask) -> dict[str, Arrays]:
         """What the row's experiments gave, merged by index; those with a failed shard are left out."""

@@ -1,4 +1,4 @@
-"""Plain data in, the same bytes out: how rows and reports become JSON, and files that are never half-written."""
+"""Plain data in, the same bytes out: how reports become JSON, and files that are never half-written."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -68,6 +69,8 @@ class Evidence:
             raise ValueError(f"evidence {self.check!r} is {self.grade} and must state what it detects")
         if self.verdict == "REFUTED" and self.counterexample is None:
             raise ValueError(f"evidence {self.check!r} is REFUTED without a counterexample")
+        if operator.index(self.samples) < 0:
+            raise ValueError(f"evidence {self.check!r}: samples is a number from 0, not {self.samples!r}")
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,13 @@ class Series:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     style: Literal["line", "points", "dashed", "bars"] = "line"
+
+    def __post_init__(self) -> None:
+        columns = [c for c in (self.x, self.y, self.low, self.high) if c is not None]
+        if len({len(c) for c in columns}) > 1 or len(columns) == 3:
+            raise ValueError(
+                f"series {self.label!r}: x, y and both or neither of low and high, of one length"
+            )
 
 
 @dataclass(frozen=True)

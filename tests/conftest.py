@@ -1,0 +1,3 @@
+"""Makes rows of claims available as test items."""
+
+pytest_plugins = ("verification.pytest_plugin",)
