@@ -135,11 +135,11 @@ def test_multinomial_counts_against_direct_counts() -> None:
 
 @pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
 def test_multinomial_counts_sees_rare_cells_wherever_they_stand(order: list[int]) -> None:
-    p = np.array([1 - 1e-17 - 1e-12, 1e-17, 1e-12])
+    p = np.array([1.0, 1e-17, 4e-17])
     drawn = sums.multinomial_counts(HUGE, np.tile(p[order], (100_000, 1)), rng(14))
     assert np.all(drawn.sum(axis=1) == HUGE)
     assert_law(drawn[:, order.index(1)], stats.poisson(1.0).cdf, slack=1e-12)
-    assert_law(drawn[:, order.index(2)], stats.poisson(1e5).cdf, slack=1e-6)
+    assert_law(drawn[:, order.index(2)], stats.poisson(4.0).cdf, slack=1e-12)
 
 
 def test_multinomial_counts_with_one_number_of_draws_for_each_row() -> None:
