@@ -1,0 +1,30 @@
+"""The report as one HTML page that needs no network and no script."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from itertools import count
+from typing import Any
+
+from markupsafe import Markup
+
+from verification.report import drawing, prose
+from verification.report.environment import environment
+from verification.report.model import sentences, view
+
+Json = dict[str, Any]
+
+
+def render(report: Json) -> str:
+    env = environment(autoescape=True)
+    numbers = count(1)
+    env.filters["prose"] = prose.html
+    env.filters["draw"] = lambda figure: drawing.draw(figure, f"f{next(numbers)}")
+    env.filters["missing"] = drawing.missing
+    return env.get_template("report.html.j2").render(
+        report=report, view=view(report), sentences=sentences(report), style=Markup(stylesheet())
+    )
+
+
+def stylesheet() -> str:
+    return files("verification.report").joinpath("templates/style.css").read_text(encoding="utf-8")
