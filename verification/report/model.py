@@ -15,7 +15,7 @@ from verification.verdict import VARIANTS, VERDICTS, Grade, Variant, Verdict
 Json = dict[str, Any]
 
 GRADES: tuple[Grade, ...] = ("proved", "exact", "tested", "fitted")
-VARIANT_NAMES: dict[Variant, str] = {"paper": "as printed", "repaired": "repaired"}
+VARIANT_NAMES: dict[Variant, str] = {"paper": "as printed", "repaired": "as repaired"}
 
 
 @dataclass(frozen=True)
