@@ -65,9 +65,10 @@ def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Int
 
     An array ``n`` holds one number of draws for each row.
 
-    Binomials, one cell after the other, rarest first: then every conditional probability but the last
-    is at most 1/2 and keeps its relative precision. (Drawn in the given order, a cell of 1e-17 behind
-    one of 1 - 1e-17 is never seen, because 1 - 1e-17 is 1 in float64: so numpy's multinomial.)
+    Binomials down a binary tree of cells, a level at a time. At each fork the lighter half is drawn, whose
+    probability, a ratio of sums and never a difference, keeps its relative precision. (Drawn one cell after
+    the other, a cell of 1e-17 behind one of 1 - 1e-17 is never seen, because 1 - 1e-17 is 1 in float64: so
+    numpy's multinomial.)
     """
     weights = np.asarray(p, dtype=np.float64)
     if weights.ndim == 0 or weights.shape[-1] == 0:
@@ -75,20 +76,23 @@ def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Int
     total = weights.sum(axis=-1)
     if not np.all(weights >= 0) or not np.all(np.abs(total - 1) <= 1e-9):
         raise ValueError(f"p holds probabilities that sum to one, found sums {np.unique(total)}")
-    order = np.argsort(weights, axis=-1, kind="stable")
-    ascending = np.take_along_axis(weights, order, axis=-1)
-    tail = np.cumsum(ascending[..., ::-1], axis=-1)[..., ::-1]
-    drawn = np.zeros(weights.shape, dtype=np.int64)
-    left = np.broadcast_to(np.asarray(n, dtype=np.int64), weights.shape[:-1])
-    _check_count("n", int(left.min(initial=0)))
-    _check_count("n", int(left.max(initial=0)))
-    for cell in range(weights.shape[-1] - 1):
-        drawn[..., cell] = binomial(left, ascending[..., cell] / tail[..., cell], rng)
-        left = left - drawn[..., cell]
-    drawn[..., -1] = left
-    counts = np.empty_like(drawn)
-    np.put_along_axis(counts, order, drawn, axis=-1)
-    return counts
+    counts = np.broadcast_to(np.asarray(n, dtype=np.int64), weights.shape[:-1])[..., None]
+    _check_count("n", int(counts.min(initial=0)))
+    _check_count("n", int(counts.max(initial=0)))
+    cells = weights.shape[-1]
+    depth = (cells - 1).bit_length()
+    padded = np.zeros((*weights.shape[:-1], 2**depth))
+    padded[..., :cells] = weights
+    levels = [padded]
+    for _ in range(depth):
+        levels.append(levels[-1][..., 0::2] + levels[-1][..., 1::2])
+    for level, both in zip(levels[-2::-1], levels[:0:-1], strict=True):
+        left, right = level[..., 0::2], level[..., 1::2]
+        chance = np.divide(np.minimum(left, right), both, out=np.zeros_like(both), where=both > 0)
+        lighter = binomial(counts, chance, rng)
+        first = np.where(left <= right, lighter, counts - lighter)
+        counts = np.stack([first, counts - first], axis=-1).reshape(*counts.shape[:-1], -1)
+    return counts[..., :cells]
 
 
 def wishart_sum_centred(

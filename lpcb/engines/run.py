@@ -9,7 +9,8 @@ import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints
 from lpcb.elimination import eliminate, uniform_policy
-from lpcb.lplr.aggregate import Oracle
+from lpcb.lplr.aggregate import Oracle, estimate
+from lpcb.partition import Routed
 from lpcb.problem import Problem
 from lpcb.spec import Spec
 
@@ -20,7 +21,7 @@ class Run:
 
     ``regret`` is expected regret given the policy of the epoch; ``covered`` says whether the intervals
     in force contained f* at every context and action; ``width`` is their mean under the epoch's policy
-    and ``active_bins`` how many bins of the oracles behind them were active (0 in epoch 1).
+    and ``active_bins`` how many of the bins that contexts reach were active behind them (0 in epoch 1).
     """
 
     problem: Problem
@@ -112,17 +113,18 @@ def play(
             progress(tau, len(schedule))
         if rounds == spec.epoch_length(tau):
             oracle = collect(tau, policy)
-            f_hat, delta = (v.reshape(shape) for v in oracle(phi, oracle_index))
-            bins = active_bins(spec, oracle, seeds)
+            path = oracle.route(phi, oracle_index)
+            f_hat, delta = (v.reshape(shape) for v in estimate(spec, path[-1]))
+            bins = active_bins(spec, oracle, path, seeds)
     regret, covered, width, bins_, left = (np.stack(column, axis=1) for column in zip(*columns, strict=True))
     played = np.array([rounds for _, rounds in schedule], dtype=np.int64)
     return Run(problem, spec, played, regret, covered, width, bins_, left)
 
 
-def active_bins(spec: Spec, oracle: Oracle, seeds: int) -> Ints:
-    """Active bins per seed, over all actions and layers."""
+def active_bins(spec: Spec, oracle: Oracle, path: list[Routed], seeds: int) -> Ints:
+    """Active bins that some context reaches, per seed, over all actions and layers."""
     counts = np.zeros(seeds, dtype=np.int64)
-    for h, layer in enumerate(oracle.layers, start=1):
-        owner = layer.keys[layer.active] // ((spec.M + 1) ** h * spec.actions)
-        counts += np.bincount(owner, minlength=seeds)
+    for at, layer in zip(path, oracle.layers, strict=False):
+        keys = np.unique(at.keys[layer.active[layer.rows(at.keys)]])
+        counts += np.bincount(keys // ((spec.M + 1) ** at.h * spec.actions), minlength=seeds)
     return counts

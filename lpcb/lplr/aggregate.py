@@ -41,8 +41,7 @@ class Oracle:
 
     def __call__(self, phi: Array, oracle: Ints) -> tuple[Array, Array]:
         """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]``."""
-        end = self.route(phi, oracle)[-1]
-        return prediction(self.spec, end.total), end.eta
+        return estimate(self.spec, self.route(phi, oracle)[-1])
 
     def _with(self, h: int, keys: Ints) -> Bins:
         layer = self._layers[h - 1]
@@ -51,6 +50,11 @@ class Oracle:
             parents = self._layers[h - 2] if h > 1 else None
             self._layers[h - 1] = layer = self._complete(h, layer, missing, parents)
         return layer
+
+
+def estimate(spec: Spec, end: Routed) -> tuple[Array, Array]:
+    """(f_hat, Delta) of points that have passed the last layer."""
+    return prediction(spec, end.total), end.eta
 
 
 def parents_of(spec: Spec, keys: Ints, parents: Bins | None) -> tuple[Bools, Array]:
