@@ -72,6 +72,7 @@ def log_e_above(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> NDArray[
     One more trial multiplies the integrand by q/δ (failure) or (1−q)/(1−δ) (success). For q > δ its mean
     pq/δ + (1−p)(1−q)/(1−δ) increases in p and is 1 at p = δ, so it is at most 1 for every p ≤ δ.
     Hence E is a supermartingale from 1 under every p ≤ δ, and P(E ever reaches 1/α) ≤ α (Ville).
+    Far on the other side of δ, where E < 1, the beta tail underflows and E is given as 0: no harm.
 
     >>> round(float(log_e_above(20, 100, 0.05)), 2)
     11.6
@@ -119,9 +120,8 @@ def anytime_interval(failures: int, n: int, alpha: float = FALSE_ALARM) -> tuple
     rate = failures / n
     low, high = 0.0, 1.0
     if failures > 0:  # the root in u = ln delta
-        low = math.exp(
-            _crossing(lambda u: float(log_e_above(failures, n, math.exp(u))) - need, -700.0, math.log(rate))
-        )
+        u = _crossing(lambda u: float(log_e_above(failures, n, math.exp(u))) - need, -700.0, math.log(rate))
+        low = math.exp(u) if u > -700.0 else 0.0
     if failures < n:  # the root in v = ln(1 - delta); at v = -36 delta is 1 up to rounding
         v = _crossing(
             lambda v: float(log_e_below(failures, n, -math.expm1(v))) - need, -36.0, math.log1p(-rate)
@@ -252,8 +252,8 @@ def rate_detectable(
 ) -> tuple[float, float]:
     """(p, P): rates up to p are found to HOLD, rates from P on are REFUTED, with probability ≥ ``power``.
 
-    Exact for one look after n trials, which earlier looks can only improve. -inf and inf mean that
-    n is too small for any rate.
+    Exact for one look after n trials; earlier looks add to it, less alpha/2 for a wrong early verdict.
+    -inf and inf mean that n is too small for any rate.
 
     >>> [round(p, 4) for p in rate_detectable(20_000, bound=0.05)]
     [0.0365, 0.0656]
@@ -381,7 +381,7 @@ def _trials(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> tuple[NDArra
 
 
 def _crossing(excess: Callable[[float], float], low: float, high: float) -> float:
-    """Where ``excess`` falls below 0 between low and high; low, the cautious end, if it starts below 0."""
+    """Where ``excess`` falls below 0 between low and high; low if it is not above 0 even there."""
     if low >= high or excess(low) <= 0:
         return low
     return float(optimize.brentq(excess, low, high, xtol=1e-300, rtol=1e-14, maxiter=500))
