@@ -78,15 +78,6 @@ def summed_cells(run: Run, policy: Array, n: int) -> Cells:
     return Cells(counts.astype(np.float64), sums)
 
 
-def ridge(n: int) -> float:
-    """The ridge on a Gram matrix of n users.
-
-    Any ridge chosen beforehand gives valid intervals. It grows with n to keep condition numbers below
-    2^30: with a ridge of 1, a design of low rank is singular in float64 from n = 2^53.
-    """
-    return 1 + n * 2.0**-30
-
-
 def grams(problem: Problem, cells: Cells) -> Array:
     """Sums of phi phi' for each action, shape (seeds, A, d, d)."""
     phi = problem.features

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpcb.arrays import Array, dot
+from lpcb.baselines._least_squares import RIDGE
 from lpcb.baselines._rounds import LIMIT, play
 from lpcb.baselines._run import Curve, Run
 from lpcb.problem import Problem
 
 NAME = "linucb"
 PRIVACY = "none"
-RIDGE = 1.0
 
 
 class State(NamedTuple):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from coba.learners import LinUCBLearner
+from coba.learners import LinUCBLearner  # type: ignore[import-untyped]  # coba ships no types
 
 from lpcb import problem
 from lpcb.baselines import BASELINES
