@@ -8,7 +8,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from verification.report import drawing, prose
+from verification.report import prose
 from verification.report.environment import environment
 from verification.report.model import sentences, view
 
@@ -16,6 +16,8 @@ Json = dict[str, Any]
 
 
 def render(report: Json) -> str:
+    from verification.report import drawing  # matplotlib loads slowly, and who only reads reports never draws
+
     env = environment(autoescape=True)
     numbers = count(1)
     env.filters["prose"] = prose.html

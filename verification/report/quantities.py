@@ -30,7 +30,7 @@ def number(x: Number, digits: int = DIGITS) -> str:
     ['5.136', '−0.0031', '10⁻⁹', '2.5×10⁻⁸', '10¹⁸', '20\u202f000', '∞', '0']
     """
     if isinstance(x, str):
-        if finite(x) is not None:
+        if x not in ("inf", "-inf"):
             raise ValueError(f'a number is a number, "inf" or "-inf", not {x!r}')
         return "∞" if x == "inf" else "−∞"
     sign, size = ("−" if x < 0 else ""), abs(x)
