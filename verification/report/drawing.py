@@ -23,6 +23,8 @@ from verification.report.svg import GRID, INK, SERIES, inline
 
 Json = dict[str, Any]
 
+HUGE = 1e200
+"""A logarithmic axis is drawn between 1/HUGE and HUGE; with its margins it then stays finite."""
 WIDTH, HEIGHT = 4.8, 2.9
 MARKERS, DASHES = "osD^vP", ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 
@@ -110,7 +112,7 @@ def describe(figure: Json) -> str:
 
 def _shown(x: float | str, log: bool) -> bool:
     value = finite(x)
-    return value is not None and (value > 0 or not log)
+    return value is not None and (not log or 1 / HUGE < value < HUGE)
 
 
 def _axes(axes: Axes, figure: Json, curves: Sequence[Json]) -> None:
