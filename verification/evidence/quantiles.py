@@ -197,10 +197,12 @@ def _kl_interval(mean: float, n: int, budget: float) -> tuple[float, float]:
         return 0.0, far
     if mean == 1:
         return 1 - far, 1.0
-    tiny = 1e-300
-    a = optimize.brentq(excess, tiny, mean, xtol=1e-300, rtol=1e-12) if excess(tiny) > 0 else 0.0
-    top = math.nextafter(1.0, 0.0)
-    b = optimize.brentq(excess, mean, top, rtol=1e-12) if mean < top and excess(top) > 0 else 1.0
+    a, b, top = 0.0, 1.0, math.nextafter(1.0, 0.0)
+    if excess(math.exp(-700.0)) > 0:  # on the log scale: the root may be many orders below the mean
+        root = optimize.brentq(lambda u: excess(math.exp(u)), -700.0, math.log(mean), rtol=1e-12)
+        a = min(mean, math.exp(root))
+    if mean < top and excess(top) > 0:
+        b = optimize.brentq(excess, mean, top, xtol=1e-300, rtol=1e-12, maxiter=500)
     return float(a), float(b)
 
 

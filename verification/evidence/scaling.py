@@ -133,7 +133,7 @@ def slope_bounded(
     """As :func:`slope`, for 0 ≤ y ≤ ``ceiling`` (one number, or one for each x), at a guaranteed level.
 
     Each mean has an interval at level alpha/J (:func:`mean_interval`), so all J hold together, seeds shared
-    or not; the slope lies between the two extremes that they allow. An end is infinite when a mean may be 0.
+    or not; the slope lies between the two extremes that they allow.
     """
     fit = slope(x, y, alpha, shared, log_factor)
     points, columns = _data(x, y, shared)
