@@ -17,11 +17,12 @@ from lpcb.baselines import (
     BASELINES,
     Baseline,
     Curve,
+    ldp_linucb,
     ldp_linucb_doubling,
     linucb_doubling,
     private_statistics,
 )
-from lpcb.baselines._data import drawn_cells, summed_cells
+from lpcb.baselines._data import Cells, drawn_cells, summed_cells
 from lpcb.baselines._epochs import FIRST, lengths
 from lpcb.baselines._run import Run, Simulate
 from lpcb.problem import Problem
@@ -112,7 +113,7 @@ def test_curves_are_sound_and_reproducible(name: str, mode: str) -> None:
     assert np.all(curve.regret <= 2 * np.array(checkpoints))
     assert np.all(np.diff(curve.regret, axis=1) >= 0)
     assert np.all(np.diff(curve.regret, axis=1) <= instance.gaps.max() * np.diff(checkpoints) + 1e-9)
-    if name != "uniform" and mode == "stream" and "doubling" not in name and "linucb" in name:
+    if name in ("linucb", "ldp_linucb"):  # these act on every reward, so another generator shows
         other = simulate(name, mode, instance, horizon, 1.0, 5, rng(8), checkpoints)
         assert not np.array_equal(curve.regret, other.regret)
 
@@ -243,6 +244,30 @@ def test_private_linucb_learns_round_by_round() -> None:
 def test_policies_of_the_doubling_form_are_deterministic() -> None:
     policy = linucb_doubling.greedy(rng().standard_normal((3, 4, 5)))
     assert np.all(np.sort(policy, axis=-1) == np.array([0, 0, 0, 0, 1]))
+
+
+def test_doubling_forms_accumulate_over_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they look at before epoch k are the sums over all users of epochs 1 to k - 1."""
+    private: list[tuple[int, float]] = []
+    cells: list[float] = []
+
+    def ellipsoid(state: ldp_linucb.State, sigma: float, p: float) -> tuple[Array, Array, float]:
+        private.append((state.t, float(np.trace(state.gram[0]))))
+        return ldp_linucb.ellipsoid(state, sigma, p)
+
+    def upper(instance: Problem, past: Cells, failure: float) -> Array:
+        cells.append(float(past.counts[0].sum()))
+        return past.sums
+
+    monkeypatch.setattr(ldp_linucb_doubling, "ellipsoid", ellipsoid)
+    monkeypatch.setattr(ldp_linucb_doubling, "noise_scale", lambda d, alpha, horizon: 1e-9)
+    monkeypatch.setattr(linucb_doubling, "upper", upper)
+    for module in (ldp_linucb_doubling, linucb_doubling):
+        module.aggregate(easy(), 7 * FIRST, 1.0, 1, rng(), [1])
+    users = [0, FIRST, 3 * FIRST]
+    assert cells == users
+    assert [t for t, _ in private] == users
+    np.testing.assert_allclose([trace for _, trace in private], np.array(users) / 2, atol=1e-5)
 
 
 BAD: list[tuple[dict[str, object], str]] = [

@@ -19,7 +19,7 @@ from lpcb.baselines import (
     linucb_doubling,
     private_statistics,
 )
-from lpcb.baselines._data import summed_cells
+from lpcb.baselines._data import Cells, summed_cells
 from lpcb.baselines._least_squares import RIDGE, fit, log_det, norms
 from lpcb.baselines._private import intervals, symmetric
 from lpcb.baselines._run import Run
@@ -122,6 +122,22 @@ def test_least_squares_intervals_cover(n: int, name: str) -> None:
     assert width.max() <= 2
     if n >= 10**12:
         assert width.max() < 200 / math.sqrt(n), "the line's design of rank one included"
+
+
+def test_least_squares_intervals_are_those_of_the_derivation() -> None:
+    """The share of the ridge in the width is too small for coverage alone to miss it."""
+    instance, rng = problem.random(3, 2, 4, seed=3), np.random.default_rng(13)
+    counts = rng.integers(0, 4, (1, 4, 2)).astype(np.float64)
+    sums = counts * rng.uniform(-1, 1, (1, 4, 2))
+    f_hat, width = elimination_ls.intervals(instance, Cells(counts, sums), FAILURE)
+    for a in range(2):
+        phi = instance.features[:, a]
+        s = phi @ np.linalg.inv(RIDGE * np.eye(3) + phi.T @ (counts[0, :, a, None] * phi))
+        noise = math.sqrt(2 * math.log(2 * 4 * 2 / FAILURE)) * np.sqrt(dot(s, phi))
+        expected = noise + RIDGE * np.linalg.norm(s, axis=-1)
+        np.testing.assert_allclose(width[0, :, a], np.minimum(expected, 2), rtol=1e-10)
+        np.testing.assert_allclose(f_hat[0, :, a], s @ phi.T @ sums[0, :, a], atol=1e-12)
+    assert np.any(width < 2)
 
 
 def test_least_squares_intervals_are_sharp() -> None:
