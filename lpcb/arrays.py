@@ -1,4 +1,6 @@
-"""Names for the array types that pass between modules, and two operations on rows."""
+"""Names for the array types that pass between modules, and a few operations on them."""
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,3 +20,10 @@ def group_sum(values: Array, rows: Ints, groups: int) -> Array:
     out = np.zeros((groups, *values.shape[1:]))
     np.add.at(out, rows, values)
     return out
+
+
+def read_only(record: Any) -> None:
+    """Makes every array of a dataclass instance read-only."""
+    for value in vars(record).values():
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpcb.arrays import Array, Bools, Ints, dot
+from lpcb.arrays import Array, Bools, Ints, dot, read_only
 from lpcb.spec import Spec
 
 
@@ -21,9 +21,8 @@ def edges(spec: Spec) -> Array:
 
 def level(spec: Spec, norm: Array) -> Ints:
     """k_h = max {k <= M : norm <= gamma^-k}; a norm that rounding put above one is on level 0."""
-    below = norm[..., None] <= edges(spec)
-    k: Ints = np.maximum(below.sum(axis=-1, dtype=np.int64) - 1, 0)
-    return k
+    at_least = np.searchsorted(edges(spec)[::-1], norm, side="left")
+    return np.clip(spec.M - at_least, 0, spec.M)
 
 
 def key_level(spec: Spec, keys: Ints) -> Ints:
@@ -41,7 +40,7 @@ class Bins:
 
     ``active`` bins have a direction u, eigenvalue s and coefficient theta (zero otherwise); children of
     bins that are not ``open`` are inactive. ``rest`` is I - U U' with U all directions down to this bin.
-    ``error`` is the sum estimated by Algorithm 5, bar-epsilon.
+    ``error`` is bar-epsilon of Algorithm 5. Arrays are read-only: clients act by them.
     """
 
     n: int
@@ -54,6 +53,9 @@ class Bins:
     theta: Array
     rest: Array
     error: Array
+
+    def __post_init__(self) -> None:
+        read_only(self)
 
     def rows(self, keys: Ints) -> Ints:
         """Row of each key. Every key must be there."""

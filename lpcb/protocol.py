@@ -28,6 +28,9 @@ from lpcb.spec import Spec
 
 Phase = Literal["update", "interval"]
 VERSION = 1
+MAX_ENTRY = 1e60
+"""Larger entries are refused: noise never is that large, and sums of them stay finite, so that no earlier
+user can make a later client's arithmetic overflow in the one cell it fills."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +55,17 @@ class Report:
             data = json.loads(text)
             if data["format"] != "lpcb-report" or data["version"] != VERSION:
                 raise ValueError(f"format {data['format']!r} version {data['version']!r}")
-            tables = {name: np.asarray(table, dtype=np.float64) for name, table in data["tables"].items()}
+            tables = {name: _numbers(table) for name, table in data["tables"].items()}
             return cls(data["id"], data["epoch"], data["layer"], data["phase"], tables)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(f"not an lpcb report of version {VERSION}: {error}") from None
+
+
+def _numbers(table: object) -> Array:
+    array = np.array(table)
+    if array.dtype.kind not in "if" and array.size:
+        raise ValueError(f"a table of {array.dtype} is not a table of numbers")
+    return array.astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,15 +106,39 @@ class View:
             return {"error": (int(self.components.active.sum()),)}
         return {"count": (cells,), "vector": (cells, d), "matrix": (cells, d, d)}
 
+    def check(self) -> None:
+        """Refuses a view whose directions are not orthonormal: with those phi_h could outgrow its bin."""
+        if not self._sound:
+            raise ValueError("the view's directions are not unit vectors orthogonal to those above them")
+
+    @cached_property
+    def _sound(self) -> bool:
+        fits: list[Bins | Components] = [*self.layers, *([self.components] if self.components else [])]
+        for above, fit in zip([None, *self.layers], fits, strict=False):
+            keys = self.keys if isinstance(fit, Components) else fit.keys
+            _, rest = parents_of(self.spec, keys, above)
+            norm = np.linalg.norm(fit.u, axis=1)
+            kept = np.linalg.norm(np.einsum("nij,nj->ni", rest, fit.u) - fit.u, axis=1)
+            if not (((norm == 0) | (np.abs(norm - 1) < 1e-9)) & (kept < 1e-9)).all():
+                return False
+        return True
+
 
 @dataclass(frozen=True)
 class Client:
     """One user. Raw data goes in, a report comes out."""
 
     id: int
+    spec: Spec
 
     def report(self, view: View, phi: ArrayLike, action: int, y: float, rng: np.random.Generator) -> Report:
-        """This user's private report on having seen reward y for ``action`` with features phi."""
+        """This user's private report on having seen reward y for ``action`` with features phi.
+
+        The client keeps its own specification: a server that asks for less noise gets nothing.
+        """
+        if view.spec != self.spec:
+            raise ValueError("the view has another specification than this client agreed to")
+        view.check()
         if view.phase == "update":
             noisy = view.update.release(self.statistics(view, phi, action, y), rng)
             tables = {"count": noisy.count, "vector": noisy.vector, "matrix": noisy.matrix}
@@ -130,20 +164,17 @@ class Client:
         spec = view.spec
         vector = np.asarray(phi, dtype=np.float64)
         if vector.shape != (spec.d,) or not np.linalg.norm(vector) <= 1 + TOLERANCE:
-            raise ValueError(f"phi is a vector of {spec.d} numbers with norm at most 1, not {phi!r}")
+            raise ValueError(f"phi is a vector of {spec.d} numbers with norm at most 1; shape {vector.shape}")
         if not -1 <= y <= 1:
             raise ValueError(f"y lies in [-1, 1], not {y!r}")
-        if not 0 <= action < spec.actions:
+        if not isinstance(action, (int, np.integer)) or not 0 <= action < spec.actions:
             raise ValueError(f"action is one of 0..{spec.actions - 1}, not {action!r}")
         if spec.has("joint-actions"):
             points, oracle, rewards = vector[None, :], np.array([action]), np.array([float(y)])
         else:
             # As printed: every other oracle receives the zero vector with reward 0.
-            points, oracle, rewards = (
-                np.zeros((spec.actions, spec.d)),
-                np.arange(spec.actions),
-                np.zeros(spec.actions),
-            )
+            oracle = np.arange(spec.actions)
+            points, rewards = np.zeros((spec.actions, spec.d)), np.zeros(spec.actions)
             points[action], rewards[action] = vector, y
         at = enter(spec, points, oracle)
         for layer in view.layers:
@@ -173,6 +204,8 @@ class Server:
 
     def receive(self, report: Report) -> None:
         """Adds one report. A malformed one is refused with a ValueError and changes nothing."""
+        if self.received == self.batch:
+            self._finish_batch()  # failed before, as Algorithm 4 can without its repair: fails again
         self._check(report)
         self.ids.add(report.id)
         for name, table in report.tables.items():
@@ -205,8 +238,8 @@ class Server:
                 raise ValueError(
                     f"table {name!r} holds float64 numbers in shape {shape}, not {np.shape(table)}"
                 )
-            if not np.isfinite(table).all():
-                raise ValueError(f"table {name!r} holds NaN or infinity")
+            if not (np.abs(table) <= MAX_ENTRY).all():
+                raise ValueError(f"table {name!r} holds NaN, infinity or entries above {MAX_ENTRY:g}")
 
     def _finish_batch(self) -> None:
         view, n = self.view, self.batch
@@ -218,7 +251,7 @@ class Server:
             self.begin(View(self.spec, view.epoch, view.layer, "interval", view.layers, fit, view.oracles))
             return
         assert view.components is not None
-        done = ci.bins(self.spec, n, view.keys, view.components, parent_open, parent_rest, self.sums["error"])
+        done = ci.bins(self.spec, n, view.keys, view.components, parent_rest, self.sums["error"])
         layers = (*view.layers, done)
         if view.layer < self.spec.d:
             self.begin(View(self.spec, view.epoch, view.layer + 1, "update", layers, None, view.oracles))

@@ -24,13 +24,16 @@ REPAIRS: frozenset[str] = frozenset(
 MAX_HORIZON = 2**62
 """Counts are 64-bit integers; beyond this their sums over an epoch could overflow."""
 
+MAX_LEVELS = 10**4
+
 
 @dataclass(frozen=True)
 class Spec:
     """Parameters of Algorithms 1-6, all derived from (alpha, beta, delta, T, d, A) as printed.
 
     ``beta`` defaults to 1/ln T and ``delta`` to 1/T^2. ``activation`` scales kappa_1 and kappa_1',
-    ``width`` scales kappa_2 and kappa_3; 1 is the printed value.
+    ``width`` scales kappa_2 and kappa_3; 1 is the printed value, with repairs too: the printed constants
+    are loose enough to cover the larger noise of the repaired mechanisms.
 
     >>> spec = Spec(d=2, actions=2, horizon=10**18)
     >>> spec.M, spec.first_epoch
@@ -58,6 +61,11 @@ class Spec:
             raise ValueError(f"horizon {self.horizon}: beta = 1/ln T must be at most 1/2, so T is at least 8")
         if self.delta is not None:
             _inside("delta", self.delta, 0.0, 1.0)
+        if self.M > MAX_LEVELS or self.actions * (self.M + 1) ** self.d > MAX_HORIZON:
+            raise ValueError(
+                f"beta {self.b:g} gives {self.M} levels and {self.M + 1}^{self.d} bins an action; "
+                f"at most {MAX_LEVELS} levels and 2^62 bins in all can be numbered"
+            )
         for name in ("activation", "width"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):

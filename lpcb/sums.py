@@ -2,7 +2,7 @@
 
 Every sampler is exact up to rounding of float64, for n up to 2^62. A sum of n terms of size one is
 known to n 2^-53, while its noise has standard deviation of order sqrt(n): the granularity relative to
-the noise is sqrt(n) 2^-53, which is 3e-8 at n = 10^17 and 3e-7 at n = 2^62. It would eat the signal
+the noise is sqrt(n) 2^-53, which is 3.5e-8 at n = 10^17 and 3e-7 at n = 2^62. It would eat the signal
 from n ~ 2^106. A difference of two Gamma(n) sums loses no more than that; scaling a normal variable,
 as done here for Laplace noise, loses nothing.
 """

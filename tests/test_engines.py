@@ -152,6 +152,17 @@ def test_printed_constants_learn_at_d_1_before_1e18() -> None:
     assert (run.total_regret < 0.2 * problem.uniform_regret * 1e18).all()
 
 
+def test_coverage_is_not_decided_by_rounding() -> None:
+    """Nothing fitted and phi along theta: |f*| = |phi| = Delta exactly."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        theta = rng.standard_normal(3)
+        theta /= np.linalg.norm(theta)
+        features = rng.uniform(-1, 1, (4, 2, 1)) * theta
+        problem = Problem(features, np.full(4, 0.25), theta)
+        assert aggregate.run(problem, REPAIRED(d=3, actions=2, horizon=10**6), 1, rng).covered.all()
+
+
 @pytest.mark.parametrize("engine", [stream.run, aggregate.run])
 def test_bad_input_is_refused(engine: object) -> None:
     run = engine
@@ -172,4 +183,8 @@ def test_engines_say_what_they_cannot_do() -> None:
         aggregate.run(two_contexts("beta"), small_spec(), 1, rng)
     with pytest.raises(ValueError, match="horizon"):
         stream.run(two_contexts(), Spec(d=2, actions=2, horizon=10**18), 1, rng)
+    with pytest.raises(ValueError, match="cells"):
+        stream.run(two_contexts(), Spec(d=2, actions=2, horizon=10**6, beta=1e-4), 1, rng)
+    with pytest.raises(ValueError, match="levels"):
+        Spec(d=12, actions=2, horizon=10**18, beta=0.01)
     assert stream.run(two_contexts("beta"), small_spec(), 1, rng).regret.shape[0] == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lpcb import problem as problems
 from lpcb.engines import aggregate
 from lpcb.lplr import ci
-from lpcb.lplr.pcr import pcr, project, top_component
+from lpcb.lplr.pcr import Components, pcr, project, top_component
 from lpcb.lplr.update import Statistics, residual_range
 from lpcb.partition import edges
 from lpcb.spec import REPAIRS, Spec
@@ -34,11 +34,12 @@ def test_projection_gives_the_guarantee_that_the_proof_needs(d: int, seed: int) 
     truth = root @ root.T
     noise = rng.standard_normal((d, d)) * 10 ** rng.uniform(-3, 1)
     X = truth + (noise + noise.T) / 2
-    projected = project(X, rest)
+    values, vectors = project(X, rest)
+    projected = (vectors * values) @ vectors.T
     distance = np.linalg.norm(X - truth, 2)
     assert np.linalg.eigvalsh(projected)[0] >= -1e-9 * (1 + distance)
     assert np.allclose(projected @ U, 0, atol=1e-9 * (1 + distance))
-    s, u = top_component(projected, rest)
+    s, u = top_component(X, rest)
     assert abs(s - np.linalg.eigvalsh(truth)[-1]) <= distance + 1e-9
     if s > 1e-6:
         assert np.allclose(projected @ u, s * u, atol=1e-8 * (1 + s))
@@ -97,6 +98,17 @@ def test_eigenvalue_guard() -> None:
         one_bin(bare, 0.9, -np.eye(2))
 
 
+@given(st.integers(2, 5), seeds)
+def test_nothing_left_is_exactly_nothing(d: int, seed: int) -> None:
+    """A negative compression leaves s = 0 and u = 0, not a direction made of rounding errors."""
+    rng = np.random.default_rng(seed)
+    U = orthonormal(rng, d, int(rng.integers(1, d)))
+    root = rng.standard_normal((d, d))
+    s, u = top_component(-root @ root.T, np.eye(d) - U @ U.T)
+    assert s == 0
+    assert np.linalg.norm(u) in (0, pytest.approx(1))
+
+
 def test_residual_range_is_two_below_the_first_layer() -> None:
     assert [residual_range(small_spec(), h) for h in (1, 2)] == [1.0, 2.0]
     bare = small_spec(repairs=REPAIRS - {"residual-range"})
@@ -130,6 +142,20 @@ def test_interval_of_an_unfitted_oracle_is_the_norm() -> None:
     oracle = aggregate.fit(problem, printed, np.ones((1, 6, 1)), 10**4, np.random.default_rng(0))
     _, delta = oracle(phi, np.zeros(7, dtype=np.int64))
     assert delta[-1] == edges(printed)[-1] > 0
+
+
+def test_a_bin_that_fails_the_second_threshold_forgets_its_fit() -> None:
+    """No Spec reaches this, for the first threshold is always higher; the printed code still has it."""
+    spec = Spec(d=1, actions=1, horizon=10**6)
+    fit = Components(np.array([1e-9]), np.array([True]), np.ones((1, 1)), np.ones(1), np.full((1, 1), 0.7))
+    where = 10**6, np.array([0]), fit, np.ones((1, 1, 1)), np.zeros(1)
+    repaired = ci.bins(spec, *where)
+    assert not repaired.active[0]
+    assert (repaired.u, repaired.s, repaired.theta) == (0, 0, 0)
+    printed = ci.bins(Spec(d=1, actions=1, horizon=10**6, repairs=frozenset()), *where)
+    assert printed.active[0]
+    assert not printed.open[0]
+    assert printed.theta == 0.7
 
 
 def test_cap_is_two_for_clipped_estimates_and_one_as_printed() -> None:

@@ -126,3 +126,22 @@ def test_unit_vectors_stay_within_the_sensitivities(d: int, seed: int) -> None:
     even = np.full(d, 1 / math.sqrt(d))
     assert np.abs(even).sum() == pytest.approx(math.sqrt(d))
     assert np.outer(even, even)[np.triu_indices(d)].sum() == pytest.approx((d + 1) / 2)
+
+
+def test_wishart_loss_sees_small_cells() -> None:
+    """Cells have units down to 1e-18; a change that fills one of them must not drown in a larger one."""
+    wishart = Wishart(np.array([1.0, 1e-17]), 1.0, 1 / 3, 2)
+    one, two = np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
+    one[0, 0, 0], two[1, 0, 0] = 1.0, 1e-17
+    assert wishart.loss(one, two) == wishart.loss(two, one) == math.inf
+
+
+def test_floating_point_noise_is_not_private() -> None:
+    """What FLOATING_POINT says: outputs of a count cell under 0 that no draw under 1 can give."""
+    mechanism = Laplace(np.ones(1), 2.0, 1 / 3)
+    rng = np.random.default_rng(0)
+    under = {v: mechanism.release(np.full(200_000, v), rng) for v in (0.0, 1.0)}
+    off_grid = {v: ((np.abs(z) < 0.5) & ((z * 2.0**53) % 1 != 0)).mean() for v, z in under.items()}
+    assert off_grid[1.0] == 0
+    # Binomial: 0.0438 +- 0.003 fails by chance with probability below 1e-9.
+    assert abs(off_grid[0.0] - 0.0438) < 0.003

@@ -28,7 +28,7 @@ def server_at(batches: int) -> Server:
 
 
 def fresh_report(server: Server, **changes: object) -> Report:
-    report = Client(10**6).report(
+    report = Client(10**6, server.spec).report(
         server.view, PROBLEM.features[0, 0], 0, 1.0, np.random.default_rng(len(server.ids))
     )
     return replace(report, **changes)  # type: ignore[arg-type]
@@ -52,6 +52,7 @@ WRONG: dict[str, tuple[Callable[[Report], Report], str]] = {
     "layer": (lambda r: replace(r, layer=7), "layer"),
     "phase": (lambda r: replace(r, phase="other"), "phase"),  # type: ignore[arg-type]
     "nan": (lambda r: damaged(r, with_value(np.nan)), "NaN"),
+    "poison": (lambda r: damaged(r, with_value(1e300)), "above"),
     "infinity": (lambda r: damaged(r, with_value(np.inf)), "infinity"),
     "shape": (lambda r: damaged(r, lambda t: t[:-1]), "shape"),
     "integers": (lambda r: damaged(r, lambda t: t.astype(np.int64)), "float64"),
@@ -116,6 +117,62 @@ def test_saving_is_atomic_and_foreign_files_are_refused(tmp_path: Path) -> None:
             state.loads(bad)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"phase": "other"},
+        {"phase": "interval"},
+        {"received": -3},
+        {"received": 10**6},
+        {"received": float("inf")},
+        {"received": 1.5},
+        {"ids": ["a", None]},
+        {"epoch": 77},
+        {"layer": 2},
+        {"oracles": [[]]},
+        {"sums": {}},
+    ],
+)
+def test_impossible_states_are_refused(change: dict[str, object]) -> None:
+    good = json.loads(state.dumps(served(small_spec(), PROBLEM, seed=1)[0]))
+    assert state.loads(json.dumps(good)).view.epoch == 2
+    with pytest.raises(ValueError, match="not a saved lpcb server"):
+        state.loads(json.dumps(good | change))
+
+
+def test_clients_refuse_views_that_would_cost_them_privacy() -> None:
+    """Another specification, or directions that are not orthonormal, could make phi_h outgrow its noise."""
+    view = view_after(small_spec(), PROBLEM, 2)
+    data, rng = ([0.9, 0.1], 0, 1.0), np.random.default_rng(0)
+    Client(0, view.spec).report(view, *data, rng)
+    long = replace(view, layers=tuple(replace(bins, u=30 * bins.u) for bins in view.layers))
+    with pytest.raises(ValueError, match="unit vectors"):
+        Client(0, view.spec).report(long, *data, rng)
+    with pytest.raises(ValueError, match="another specification"):
+        Client(0, small_spec(alpha=0.5)).report(view, *data, rng)
+
+
+def test_what_is_published_cannot_be_changed() -> None:
+    view = view_after(small_spec(), PROBLEM, 3)
+    assert view.components is not None
+    for array in (view.layers[0].theta, view.components.s):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+
+def test_a_server_that_cannot_finish_stays_stuck_and_says_so() -> None:
+    """As printed, Algorithm 4 may divide by zero; no later report may slip past that."""
+    server = Server(small_spec(repairs=frozenset()))
+    report = fresh_report(server)
+    server.sums["count"] += 10.0 * server.batch
+    server.sums["matrix"] -= 1e6 * np.eye(2)
+    server.received = server.batch - 1
+    for id_ in (1, 2):
+        with pytest.raises(ArithmeticError, match="eigenvalue-guard"):
+            server.receive(replace(report, id=id_))
+    assert server.received == server.batch
+
+
 @pytest.mark.parametrize("bad", ["", "[]", "{}", '{"format": "other", "version": 1}', '{"format":'])
 def test_foreign_report_text_is_refused(bad: str) -> None:
     with pytest.raises(ValueError, match="not an lpcb report"):
@@ -142,14 +199,15 @@ def test_report_describes_itself() -> None:
         ([np.nan, 0.0], 0, 0.0, "phi"),
         ([0.5, 0.0], 2, 0.0, "action"),
         ([0.5, 0.0], -1, 0.0, "action"),
+        ([0.5, 0.0], 0.5, 0.0, "action"),
         ([0.5, 0.0], 0, 1.5, "y "),
         ([0.5, 0.0], 0, np.nan, "y "),
     ],
 )
-def test_clients_refuse_data_outside_the_model(phi: list[float], action: int, y: float, named: str) -> None:
+def test_clients_refuse_data_outside_the_model(phi: list[float], action: float, y: float, named: str) -> None:
     server = server_at(1)
     with pytest.raises(ValueError, match=named):
-        Client(0).report(server.view, phi, action, y, np.random.default_rng(0))
+        Client(0, server.spec).report(server.view, phi, action, y, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("batches", [0, 1, 2, 3])
@@ -157,7 +215,7 @@ def test_cells_and_noise_do_not_depend_on_the_users_data(batches: int) -> None:
     """With equal randomness two users' reports differ by exactly the difference of their tables."""
     server = server_at(batches)
     view, one, two = server.view, ([0.9, 0.1], 0, 1.0), ([0.0, -0.02], 1, -0.3)
-    client = Client(5)
+    client = Client(5, view.spec)
     reports = [client.report(view, *data, np.random.default_rng(9)) for data in (one, two)]
     if view.phase == "interval":
         tables = [{"error": client.errors(view, *data)} for data in (one, two)]

@@ -11,7 +11,7 @@ from lpcb.arrays import Array, Bools, Ints
 from lpcb.elimination import eliminate, uniform_policy
 from lpcb.lplr.aggregate import Oracle, estimate
 from lpcb.partition import Routed
-from lpcb.problem import Problem
+from lpcb.problem import TOLERANCE, Problem
 from lpcb.spec import Spec
 
 
@@ -74,9 +74,20 @@ Collect = Callable[[int, Array], Oracle]
 def points(problem: Problem, seeds: int) -> tuple[Array, Ints]:
     """Every (seed, context, action) as a vector and the index seed * A + action of its oracle."""
     K, A, d = problem.features.shape
+    if seeds < 1:
+        raise ValueError(f"seeds is at least 1, not {seeds}")
     phi = np.broadcast_to(problem.features, (seeds, K, A, d)).reshape(-1, d)
     oracle = np.arange(seeds)[:, None, None] * A + np.arange(A)
     return phi, np.broadcast_to(oracle, (seeds, K, A)).reshape(-1).astype(np.int64)
+
+
+def covers(f_hat: Array, delta: Array, truth: Array) -> Bools:
+    """Whether |f_hat - f*| <= Delta, up to the rounding of norms that problems are allowed.
+
+    An unfitted oracle says |f*| <= |phi|, with equality for phi along theta: there rounding would decide.
+    """
+    inside: Bools = np.abs(f_hat - truth) <= delta + 2 * TOLERANCE
+    return inside
 
 
 def check(problem: Problem, spec: Spec) -> None:
@@ -105,7 +116,7 @@ def play(
         policy = uniform_policy(active)
         weighted = problem.weights[:, None] * policy
         regret = rounds * (weighted * problem.gaps).sum(axis=(1, 2))
-        covered = (np.abs(f_hat - problem.means) <= delta).all(axis=(1, 2))
+        covered = covers(f_hat, delta, problem.means).all(axis=(1, 2))
         width = (weighted * delta).sum(axis=(1, 2))
         left = (problem.weights * active.sum(axis=2)).sum(axis=1)
         columns.append((regret, covered, width, bins, left))

@@ -16,6 +16,7 @@ from lpcb.spec import Spec
 
 MAX_ROUNDS = 10**7
 """Beyond this a run would take hours; the aggregate engine has the same law."""
+MAX_CELLS = 10**6
 
 
 def run(
@@ -32,6 +33,9 @@ def run(
         raise ValueError(
             f"horizon {spec.horizon} is more than the {MAX_ROUNDS} rounds that the stream engine represents"
         )
+    cells = spec.actions * (spec.M + 1) ** spec.d
+    if cells > MAX_CELLS:
+        raise ValueError(f"{cells} cells in one report; the stream engine takes at most {MAX_CELLS}")
     runs = [_run_one(problem, spec, rng, progress) for _ in range(seeds)]
     stacked = {
         field.name: np.concatenate([getattr(one, field.name) for one in runs])
@@ -71,7 +75,7 @@ def collect_epoch(
         rewards = problem.draw_reward(means[cells], rng)
         for cell, y in zip(cells.tolist(), rewards.tolist(), strict=True):
             x, a = divmod(cell, problem.actions)
-            client = Client(len(server.ids))
+            client = Client(len(server.ids), server.spec)
             report = client.report(server.view, problem.features[x, a], a, y, rng)
             server.receive(report)
             if record is not None:

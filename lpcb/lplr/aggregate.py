@@ -9,6 +9,7 @@ import numpy as np
 from lpcb.arrays import Array, Bools, Ints
 from lpcb.lplr.ci import interval
 from lpcb.partition import Bins, Routed, descend, enter, prediction
+from lpcb.problem import TOLERANCE
 from lpcb.spec import Spec
 
 Complete = Callable[[int, Bins, Ints, Bins | None], Bins]
@@ -41,6 +42,10 @@ class Oracle:
 
     def __call__(self, phi: Array, oracle: Ints) -> tuple[Array, Array]:
         """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]``."""
+        if phi.ndim != 2 or phi.shape[1] != self.spec.d or oracle.shape != phi.shape[:1]:
+            raise ValueError(f"phi has shape (points, {self.spec.d}) and oracle (points,), not {phi.shape}")
+        if not (np.linalg.norm(phi, axis=1) <= 1 + TOLERANCE).all():
+            raise ValueError("phi holds vectors of norm at most 1")
         return estimate(self.spec, self.route(phi, oracle)[-1])
 
     def _with(self, h: int, keys: Ints) -> Bins:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from lpcb.arrays import Array, Bools, Ints, dot
+from lpcb.arrays import Array, Ints, dot
 from lpcb.lplr.pcr import Components
 from lpcb.lplr.update import touched_cells
 from lpcb.mechanisms import Laplace
@@ -39,9 +39,7 @@ def mechanism(spec: Spec, keys: Ints, fit: Components) -> Laplace:
     return Laplace(unit, touched_cells(spec) * cap(spec), spec.alpha)
 
 
-def bins(
-    spec: Spec, n: int, keys: Ints, fit: Components, parent_open: Bools, parent_rest: Array, errors: Array
-) -> Bins:
+def bins(spec: Spec, n: int, keys: Ints, fit: Components, parent_rest: Array, errors: Array) -> Bins:
     """The finished bins of a layer from the components and the private error sums of the active ones."""
     d, root_n = spec.d, math.sqrt(n)
     rows = np.flatnonzero(fit.active)

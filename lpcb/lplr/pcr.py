@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lpcb.arrays import Array, Bools, Ints, dot
+from lpcb.arrays import Array, Bools, Ints, dot, read_only
 from lpcb.lplr.update import Statistics
 from lpcb.partition import edges, key_level
 from lpcb.spec import Spec
@@ -23,28 +23,35 @@ class Components:
     s: Array
     theta: Array
 
+    def __post_init__(self) -> None:
+        read_only(self)
 
-def project(matrix: Array, rest: Array) -> Array:
-    """Near ``matrix``, positive semi-definite with Lambda U = 0: compressed, negative part dropped.
 
-    ``rest`` is I - U U'. The guarantee the proof needs holds for it: if Lambda is positive semi-definite with
-    Lambda U = 0, the compression R X R - Lambda = R (X - Lambda) R is no further from Lambda than X, and its
-    top eigenpair, all that is used, is that of its positive part.
+def project(matrix: Array, rest: Array) -> tuple[Array, Array]:
+    """Lambda_tilde, near ``matrix``, positive semi-definite with Lambda U = 0, as (eigenvalues, vectors).
+
+    ``rest`` is I - U U': compress, then drop what is negative. The guarantee that the proof needs holds: if
+    Lambda is positive semi-definite with Lambda U = 0, the compression R X R - Lambda = R (X - Lambda) R is
+    no further from Lambda than X, and its top eigenpair, all that is used, is that of its positive part.
     """
-    symmetric = rest @ ((matrix + np.swapaxes(matrix, -1, -2)) / 2) @ rest
-    values, vectors = np.linalg.eigh((symmetric + np.swapaxes(symmetric, -1, -2)) / 2)
-    positive = vectors * np.maximum(values, 0.0)[..., None, :]
-    return np.asarray(positive @ np.swapaxes(vectors, -1, -2))
+    compressed = rest @ (matrix + np.swapaxes(matrix, -1, -2)) @ rest / 4
+    values, vectors = np.linalg.eigh(compressed + np.swapaxes(compressed, -1, -2))
+    return np.maximum(values, 0.0), vectors
 
 
 def top_component(matrix: Array, rest: Array) -> tuple[Array, Array]:
-    """Largest eigenvalue and its unit eigenvector, orthogonal to U to rounding, with a canonical sign."""
-    values, vectors = np.linalg.eigh(matrix)
+    """(s, u) of the projected ``matrix``: u a unit vector orthogonal to U to rounding, with canonical sign.
+
+    If nothing positive is left, the top eigenvector may lie along U and s is 0 up to rounding: then both
+    are 0.
+    """
+    values, vectors = project(matrix, rest)
     u = np.einsum("...ij,...j->...i", rest, vectors[..., -1])
     norm = np.linalg.norm(u, axis=-1, keepdims=True)
-    u = np.divide(u, norm, out=np.zeros_like(u), where=norm > 0.5)
+    found = norm > 0.5
+    u = np.divide(u, norm, out=np.zeros_like(u), where=found)
     largest = np.take_along_axis(u, np.abs(u).argmax(axis=-1)[..., None], axis=-1)
-    return np.maximum(values[..., -1], 0.0), np.where(largest < 0, -u, u)
+    return np.where(found[..., 0], values[..., -1], 0.0), np.where(largest < 0, -u, u)
 
 
 def pcr(
@@ -61,7 +68,7 @@ def pcr(
     if len(rows):
         scale = (psi[rows] * n)[:, None]
         rest = parent_rest[rows]
-        s_rows, u_rows = top_component(project(sums.matrix[rows] / scale[..., None], rest), rest)
+        s_rows, u_rows = top_component(sums.matrix[rows] / scale[..., None], rest)
         if spec.has("eigenvalue-guard"):
             kept = s_rows >= edges(spec)[k[rows]] ** 2 / (2 * d * spec.gamma**2)
         elif (s_rows <= 0).any():

@@ -33,8 +33,8 @@ class UpdateMechanisms:
     |y_h| = R in two different cells, so the whole report loses exactly alpha on the first layer.
     """
 
-    count: Mechanism
-    vector: Mechanism
+    count: Laplace
+    vector: Laplace
     matrix: Mechanism
 
     def release(self, value: Statistics, rng: np.random.Generator) -> Statistics:

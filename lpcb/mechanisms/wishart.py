@@ -12,7 +12,7 @@ from lpcb.arrays import Array
 from lpcb.sums import wishart_sum_centred
 
 PSD_TOLERANCE = 1e-12
-"""Eigenvalues of a difference of rank-one matrices within this of zero, relative to the largest, are zero."""
+"""An eigenvalue of a difference within this of zero, relative to the largest of its cell, is zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +56,8 @@ class Wishart:
         )
 
     def loss(self, value: Array, other: Array) -> float:
-        change = value - other
+        change = (value - other) / self.unit[..., None, None]
         values = np.linalg.eigvalsh(change)
-        if (values[..., 0] < -PSD_TOLERANCE * np.abs(values).max(initial=0.0)).any():
+        if (values[..., 0] < -PSD_TOLERANCE * np.abs(values).max(axis=-1)).any():
             return math.inf
-        return float((np.trace(change, axis1=-2, axis2=-1) / (2 * self.v * self.unit)).sum())
+        return float((np.trace(change, axis1=-2, axis2=-1) / (2 * self.v)).sum())
