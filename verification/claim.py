@@ -129,6 +129,10 @@ class Claim:
             raise ValueError(f"claim id {self.id!r}: letters, digits, dots and hyphens only")
         if not self.checks:
             raise ValueError(f"claim {self.id!r} has no checks")
+        if not all(isinstance(check, Check) for check in self.checks):
+            raise ValueError(f"claim {self.id!r}: checks are instances of Check")
+        if not all(isinstance(experiment, Experiment) for experiment in self.experiments):
+            raise ValueError(f"claim {self.id!r}: experiments are instances of Experiment")
         names = [check.name for check in self.checks]
         if len(set(names)) < len(names):
             raise ValueError(f"claim {self.id!r} has two checks of one name: {names}")

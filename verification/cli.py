@@ -14,7 +14,7 @@ from verification import baseline
 from verification.console import CleanGroup, brief, complain, progress, say, show_table
 from verification.diff import diff as compare_reports
 from verification.fingerprint import versions
-from verification.gate import compare
+from verification.gate import Change, compare
 from verification.message import again, failure
 from verification.registry import Registry, load
 from verification.replay import replay as run_again
@@ -31,7 +31,7 @@ app = typer.Typer(
     "Exit codes: 0 as expected, 1 a row or gate failed, 2 bad input, 3 incomplete run.",
 )
 
-Claims = Annotated[list[str] | None, typer.Argument(metavar="[CLAIM]…", help="Claim ids; all if none.")]
+Claims = Annotated[list[str] | None, typer.Argument(metavar="CLAIM", help="Claim ids; all if none.")]
 Modules = Annotated[
     list[str] | None,
     typer.Option("--claims", metavar="MODULE", help="Your own claims: a module or a .py file. Repeatable."),
@@ -106,7 +106,7 @@ def verify(
     for row in run.report["rows"]:
         if not row["passed"]:
             found = baseline.find(row, as_profile(profile), expected)
-            say(failure(row, found, profile, seed, out / "report.json"), "")
+            say(failure(row, found, profile, seed, out / "report.json", modules or []), "")
     say(f"Reports: {out}")
     _exit(run, f"lpcb verify … --out {out} --resume")
 
@@ -146,18 +146,14 @@ def gate(
             )
     target = baseline_file or baseline.BASELINE
     fresh = update_baseline and not target.exists()
-    found = compare(run.report, {} if fresh else baseline.expectations(baseline_file), registry)
-    show_table(
-        ("row", "what", "baseline", "found"),
-        [(c.row, c.what, brief(c.expected), brief(c.found)) for c in found],
-    )
-    say(f"{len(found)} change{'' if len(found) == 1 else 's'} from the baseline, profile {profile}.")
+    found = compare(run.report, baseline.expectations(None if fresh else baseline_file), registry)
+    _show_changes(found, "from the baseline")
     if run.report["complete"] and update_baseline:
         old = {} if fresh else baseline.read(target)
         baseline.write(target, baseline.updated(old, run.report["rows"], as_profile(profile), registry))
-        found = [change for change in found if change.what == "error"]
-        say(f"Written: {target.name}" + (", without the rows that failed with an error." if found else "."))
-    _exit(Run(run.report, run.trouble), "lpcb gate", bool(found))
+        found = compare(run.report, baseline.expectations(baseline_file), registry)
+        _show_changes(found, f"that {target.name} cannot take in")
+    _exit(run, "lpcb gate", bool(found))
 
 
 @app.command()
@@ -208,7 +204,7 @@ def explain(
         say(f"  {row['variant']}: {row['verdict']} (expected {row['expected']}): {row['reason']}")
         if row["counterexample"]:
             say(f"    counterexample: {brief(row['counterexample']['input'])}")
-        say(f"    {again(claim, row['variant'], latest['profile'], latest['seed'], report)}")
+        say(f"    {again(claim, row['variant'], latest['profile'], latest['seed'], report, modules or [])}")
 
 
 @app.command()
@@ -244,6 +240,13 @@ def _show_rows(report: dict[str, Any]) -> None:
     if report["repairs"]:
         matrix = [(e["repair"], e["id"], e["verdict"]) for e in report["repairs"]]
         show_table(("without repair", "claim", "verdict"), matrix)
+
+
+def _show_changes(found: list[Change], which: str) -> None:
+    if found:
+        rows = [(c.row, c.what, brief(c.expected), brief(c.found)) for c in found]
+        show_table(("row", "what", "baseline", "found"), rows)
+    say(f"{len(found)} change{'' if len(found) == 1 else 's'} {which}.")
 
 
 def _read_run(path: Path, profile: str) -> Run:

@@ -21,9 +21,9 @@ STYLES = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
 
 
 def say(*lines: str) -> None:
-    """Plain text on stdout, wrapped but otherwise as it is."""
+    """Plain text on stdout, unbroken so that commands can be copied."""
     for line in lines:
-        Console().print(line, markup=False, highlight=False)
+        Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def complain(message: str) -> None:

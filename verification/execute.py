@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import joblib
+from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from verification.claim import Arrays, Setting
 from verification.deadline import DeadlineError, deadline
@@ -21,6 +22,9 @@ from verification.registry import Row, load
 from verification.row import run_row, undecided
 from verification.threads import single_thread
 from verification.verdict import Profile
+
+CONNECT_SECONDS = 20.0
+"""How long a Dask scheduler may take to answer."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,10 @@ def _shard(task: ShardTask, orders: Orders) -> dict[str, Any]:
         return {"final": False}
 
 
+class WorkersLostError(Exception):
+    """Workers died or went away before the work was done."""
+
+
 def run_local(calls: Iterable[Call], jobs: int) -> Iterator[Result]:
     """Results as they come, from ``jobs`` processes of this machine (-1: as many as it has cores)."""
     parallel = joblib.Parallel(
@@ -130,27 +138,38 @@ def run_local(calls: Iterable[Call], jobs: int) -> Iterator[Result]:
     with warnings.catch_warnings():
         # Stopping early on purpose is what joblib would warn about.
         warnings.filterwarnings("ignore", message=".*tasks.*", category=UserWarning)
-        with closing(parallel(joblib.delayed(execute)(call) for call in calls)) as results:
-            yield from results
+        try:
+            with closing(parallel(joblib.delayed(execute)(call) for call in calls)) as results:
+                yield from results
+        except BrokenProcessPool:
+            raise WorkersLostError("a worker process died") from None
 
 
 def run_dask(calls: Iterable[Call], address: str) -> Iterator[Result]:
-    """Results as they come, from the Dask cluster whose scheduler listens at ``address``."""
+    """Results as they come, from the Dask cluster whose scheduler listens at ``address``.
+
+    Not through joblib's Dask backend: that one waits for ever when the scheduler gives a task up.
+    """
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:
         raise ValueError("executor: dask needs the extra dependencies lpcb[dask]") from None
     try:
-        client = distributed.Client(address, timeout=20, set_as_default=False)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ValueError(f"executor: no Dask scheduler answers at {address}: {error}") from None
+    lost = (distributed.KilledWorker, distributed.CancelledError, OSError)
     with client:
         waiting = iter(calls)
         ahead = 2 * max(1, sum(client.ncores().values()))
         submitted = [client.submit(execute, call, pure=False) for call in islice(waiting, ahead)]
-        pending = distributed.as_completed(submitted)
+        pending = distributed.as_completed(submitted, loop=client.loop)
         for future in pending:
-            yield future.result()
+            try:
+                result = future.result()
+            except lost as error:
+                raise WorkersLostError(f"the Dask cluster lost a worker ({error})") from None
+            yield result
             pending.update(client.submit(execute, call, pure=False) for call in islice(waiting, 1))
 
 

@@ -21,7 +21,7 @@ LIBRARIES = ("lpcb", "numpy", "scipy", "statsmodels", "python-flint")
 @lru_cache(maxsize=1)
 def versions() -> dict[str, str]:
     """What computes the numbers; an absent library is left out."""
-    found = {"python": platform.python_version(), "lpcb": "not installed"}
+    found = {"python": platform.python_version(), "lpcb": "from source"}
     for name in LIBRARIES:
         try:
             found[name] = metadata.version(name)

@@ -21,9 +21,9 @@ def failure(
     """The message for a row that did not pass; ``report`` is where the row can be read later."""
     name = f"{row['title']} ({row['id']}, {row['variant']}, {profile}, seed {seed})"
     lines = [f"{name} is {row['verdict']}: {row['reason']}."]
-    if expectation is None:
+    if expectation is None and row["error"] is None:
         lines.append("The baseline expects nothing of this row; `lpcb gate --update-baseline` accepts it.")
-    else:
+    if expectation is not None:
         lines += [
             f"Expected {what}: {wanted}; found {seen}." for what, wanted, seen in changes(row, expectation)
         ]

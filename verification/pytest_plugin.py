@@ -80,7 +80,7 @@ class RowsPlugin:
             return None
         expectation = baseline.find(result, orders.profile, self.expected)
         report = self.directory / "report.json" if self.directory else None
-        return failure(result, expectation, orders.profile, orders.seed, report)
+        return failure(result, expectation, orders.profile, orders.seed, report, orders.modules)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         for fixture, rows in (("lpcb_row", self.rows), ("lpcb_repair", self.repairs)):

@@ -18,6 +18,9 @@ from verification.verdict import PROFILES
 
 KEYS = {"claim", "variant", "profile", "seed", "without", "check", "evidence", "input"}
 
+FIRST = ("verdict", "value", "bound", "interval", "counterexample")
+"""What a reader looks for."""
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -87,7 +90,8 @@ def _run_example(example: Mapping[str, Any], registry: Registry) -> Mapping[str,
 
 
 def _pairs(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> list[Pair]:
-    return [Pair(name, what, value, now.get(what)) for what, value in recorded.items() if what != "check"]
+    ordered = sorted(recorded, key=lambda what: FIRST.index(what) if what in FIRST else len(FIRST))
+    return [Pair(name, what, recorded[what], now.get(what)) for what in ordered if what != "check"]
 
 
 def _read_example(path: Path) -> Mapping[str, Any]:

@@ -11,11 +11,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from joblib.externals.loky.process_executor import BrokenProcessPool
-
 from verification import baseline
 from verification.claim import Arrays, Setting, merge_shards
-from verification.execute import Call, Orders, Result, RowTask, ShardTask, Task, parse_executor
+from verification.execute import (
+    Call,
+    Orders,
+    Result,
+    RowTask,
+    ShardTask,
+    Task,
+    WorkersLostError,
+    parse_executor,
+)
 from verification.fingerprint import versions
 from verification.registry import Registry, Row, load
 from verification.reportfile import write_report
@@ -177,12 +184,8 @@ class _Work:
                 self._run_all([task for task in self.tasks if self.shards[task]], send)
         except KeyboardInterrupt:
             return "it was interrupted"
-        except BrokenProcessPool:
-            return "a worker process died"
-        except Exception as error:
-            if type(error).__name__ in ("KilledWorker", "CommClosedError", "FutureCancelledError"):
-                return f"the Dask cluster lost a worker ({type(error).__name__})"
-            raise
+        except WorkersLostError as error:
+            return str(error)
         return None
 
     def _run_all(self, tasks: Sequence[Task], send: Callable[[Iterable[Call]], Iterator[Result]]) -> None:

@@ -89,5 +89,6 @@ def _locked(out: Path, path: Path) -> Iterator[None]:
 
 
 def _read_arrays(path: Path) -> Arrays:
-    with np.load(path, allow_pickle=False) as data:
+    # Read first: numpy leaves a file that it opens itself open when it cannot make sense of it.
+    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
         return {key.removeprefix("array."): data[key] for key in data.files}

@@ -41,7 +41,9 @@ def _mean(context: Context) -> Finding:
 def _gram_check(context: Context) -> Finding:
     gram = context.result(WALK)["gram"]
     noise = context.rng("gram").random()
-    exact = Evidence("gram", "exact", "decides", "three shards", "HOLDS", float(gram.sum() + noise), 1e9, (0, 1e9))
+    exact = Evidence(
+        "gram", "exact", "decides", "three shards", "HOLDS", float(gram.sum() + noise), 1e9, (0, 1e9)
+    )
     return Finding((exact,), {"gram": Measure(float(gram.sum()), (0.0, 1e9))})
 
 
@@ -79,7 +81,13 @@ CLAIMS = (
         baselined=frozenset({"mean"}),
     ),
     Claim(
-        "toy-gram", "Toy gram", r"$x x^T$", None, "product", (Check("gram", _gram_check, random=False),), (WALK,)
+        "toy-gram",
+        "Toy gram",
+        r"$x x^T$",
+        None,
+        "product",
+        (Check("gram", _gram_check, random=False),),
+        (WALK,),
     ),
     Claim(
         "toy-largest",
