@@ -204,13 +204,13 @@ def test_print_shows_what_is_folded_and_no_navigation(browser, directory):
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         shown = browser.execute_script("""
-            const height = selector => Math.min(
-                ...[...document.querySelectorAll(selector)].map(e => e.getBoundingClientRect().height));
-            return [height('details.evidence table'), height('nav'),
+            const visible = s => [...document.querySelectorAll(s)].map(e => e.checkVisibility());
+            return [visible('details.evidence table'), visible('nav'),
                     getComputedStyle(document.body).backgroundColor];
         """)
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-    assert shown[0] > 10
-    assert shown[1] == 0
+    assert len(shown[0]) > CLAIMS
+    assert all(shown[0])
+    assert shown[1] == [False]
     assert shown[2] == "rgb(253, 252, 250)"

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import matplotlib
 import pytest
@@ -52,7 +53,9 @@ def test_a_report_read_and_written_again_has_the_same_bytes(tmp_path):
 
 def test_bytes_depend_neither_on_hashing_nor_on_the_users_plot_settings(tmp_path):
     write(report(), tmp_path / "here")
-    (tmp_path / "matplotlibrc").write_text("font.size: 30\nsvg.fonttype: path\naxes.grid: False\n")
+    (tmp_path / "matplotlibrc").write_text(
+        "font.size: 30\nsvg.fonttype: path\nxtick.direction: in\naxes.xmargin: 0.4\n"
+    )
     script = f"""
 import sys
 from pathlib import Path
@@ -75,6 +78,16 @@ def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     before = dict(matplotlib.rcParams)
     write(report(1), tmp_path)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_control_characters_reach_no_file_that_cannot_hold_them(tmp_path):
+    given = report()
+    assert any("\x07" in row["reason"] for row in given["rows"])
+    write(given, tmp_path)
+    ElementTree.parse(tmp_path / "junit.xml")
+    for name in ("report.html", "report.md", "junit.xml"):
+        assert b"\x07" not in (tmp_path / name).read_bytes()
+    assert any("\x07" in row["reason"] for row in read(tmp_path / "report.json")["rows"])
 
 
 def test_nothing_of_this_machine_is_written(tmp_path):
