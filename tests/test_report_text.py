@@ -111,6 +111,8 @@ def test_functions_stand_apart_and_slashes_do_not():
     math = mathml.parse(r"2d\ln(24d/\beta)")
     children = list(math[0])
     assert [child.tag for child in children[:4]] == ["mn", "mi", "mspace", "mi"]
+    thin = mathml.parse(r"d\,\ln n")
+    assert [child.tag for child in thin[0]] == ["mi", "mspace", "mi", "mspace", "mi"]
     slash = next(child for child in children if child.text == "/")
     assert slash.attrib["lspace"] == slash.attrib["rspace"] == "0"
 

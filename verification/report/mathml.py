@@ -45,13 +45,15 @@ def _space(element: ElementTree.Element) -> None:
     """Spacing as TeX has it: none around slashes and bars, a thin space beside the name of a function."""
     if element.tag == "mo" and element.text in ("/", "|", "‖"):
         element.attrib |= {"lspace": "0", "rspace": "0"}
+    if element.tag == "mover" and element.attrib.get("accent"):
+        element[1].set("stretchy", "false")  # \hat, not \widehat
     if element.tag not in ("math", "mrow", "msqrt", "mtd"):
         return
     children = list(element)
     spaced = children[:1]
     for left, right in pairwise(children):
-        before = _is_function(right) and (left.tag != "mo" or left.text == ")")
-        after = _is_function(left) and right.tag != "mo"
+        before = _is_function(right) and (left.tag not in ("mo", "mspace") or left.text == ")")
+        after = _is_function(left) and right.tag not in ("mo", "mspace")
         if before or after:
             spaced.append(ElementTree.Element("mspace", {"width": "0.17em"}))
         spaced.append(right)
