@@ -48,7 +48,7 @@ def test_laplace_sums_against_closed_forms(tau: float, b: float) -> None:
     for n, tail in ((1, 0.5), (2, (2 + tau) / 4)):
         event = laplace_sum_rare(n, b, b * tau, 4 * SAMPLES, np.random.default_rng(16))
         assert event.contains(-tau + math.log(tail))
-        assert event.log_interval[1] - event.log_interval[0] < 1.2
+        assert event.log_interval[1] - event.log_interval[0] < 2
         both = laplace_sum_rare(n, b, b * tau, SAMPLES, np.random.default_rng(16), two_sided=True)
         assert both.contains(min(0.0, -tau + math.log(2 * tail)))
 
@@ -70,12 +70,12 @@ def test_estimates_are_unbiased_and_intervals_cover() -> None:
     all estimates is within seven standard errors of the truth (2e-12, by the normal law)."""
     rng = np.random.default_rng(18)
     exact = binomial_log_sf(60, 0.05, 15)
-    events = [binomial_rare(60, 0.05, 15, 200, rng, alpha=0.5) for _ in range(1000)]
+    events = [binomial_rare(60, 0.05, 15, 2000, rng, alpha=0.5) for _ in range(1000)]
     missed = sum(not event.contains(exact) for event in events)
     assert missed <= int(stats.binom.isf(1e-9, 1000, 0.5))
     ratios = np.exp(np.array([event.log_p for event in events]) - exact)
     assert abs(ratios.mean() - 1) <= 7 * ratios.std() / math.sqrt(len(ratios))
-    assert ratios.std() < 0.2
+    assert ratios.std() < 0.06
 
 
 def test_exact_binomial_tail_on_the_log_scale() -> None:

@@ -119,7 +119,7 @@ def test_two_sample_p_is_exact_far_in_the_tail(n: int, m: int, shift: float) -> 
     x, y = (np.arange(n) + 0.5) / n, (np.arange(m) + 0.5) / m + shift
     result = ks_two_sample(x, y)
     exact = float(exact_two_sample_p(n, m, round(result.distance * n * m)))
-    assert result.p == pytest.approx(exact, rel=1e-9)
+    assert result.p == pytest.approx(exact, rel=1e-9, abs=0)
     assert samples._two_sample_bound(result.distance, n, m) >= exact
 
 
@@ -174,9 +174,10 @@ def test_fisher_agrees_with_scipy_and_knows_sides() -> None:
         table = [[s1, n1 - s1], [s2, n2 - s2]]
         above = stats.fisher_exact(table, alternative="greater").pvalue
         below = stats.fisher_exact(table, alternative="less").pvalue
-        assert two_proportions(s1, n1, s2, n2, "above").p == pytest.approx(above, rel=1e-9)
-        assert two_proportions(s1, n1, s2, n2, "below").p == pytest.approx(below, rel=1e-9)
-        assert two_proportions(s2, n2, s1, n1).p == pytest.approx(two_proportions(s1, n1, s2, n2).p, rel=1e-9)
+        assert two_proportions(s1, n1, s2, n2, "above").p == pytest.approx(above, rel=1e-9, abs=0)
+        assert two_proportions(s1, n1, s2, n2, "below").p == pytest.approx(below, rel=1e-9, abs=0)
+        turned = two_proportions(s2, n2, s1, n1).p
+        assert two_proportions(s1, n1, s2, n2).p == pytest.approx(turned, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize(("n1", "n2"), [(120, 120), (100, 400)])
@@ -199,14 +200,15 @@ def test_discrete_samples_are_calibrated_with_rare_cells_and_chi_square_is_not()
     x = rng.choice(21, (repetitions, 2, n), p=cells)
     p = [same_discrete_law(pair[0], pair[1]).p for pair in x]
     assert_super_uniform(p)
-    skewed = rng.choice(21, (repetitions, n), p=cells), rng.choice(21, (repetitions, 40 * n), p=cells)
+    few = [0.98, 0.01, 0.01]
+    skewed = rng.choice(3, (repetitions, 20), p=few), rng.choice(3, (repetitions, 800), p=few)
     asymptotic = []
     for a, b in zip(*skewed, strict=True):
-        counts = np.stack([np.bincount(a, minlength=21), np.bincount(b, minlength=21)])
+        counts = np.stack([np.bincount(a, minlength=3), np.bincount(b, minlength=3)])
         asymptotic.append(stats.chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)
     exact = [same_discrete_law(a, b).p for a, b in zip(*skewed, strict=True)]
     assert_super_uniform(exact)
-    assert sum(v <= 1e-3 for v in asymptotic) > most(1e-3, repetitions)
+    assert sum(v <= 1e-3 for v in asymptotic) > most(1e-3, repetitions)  # about 35 are, of 1 allowed
 
 
 def test_discrete_samples_power() -> None:
@@ -229,7 +231,7 @@ def test_edges() -> None:
     assert ks_two_sample([3.0] * 50, [3.0] * 70).p == 1.0
     apart = ks_two_sample([0.0] * 50, [1.0] * 50)
     assert (apart.distance, apart.where) == (1.0, 0.0)
-    assert apart.p == pytest.approx(2 / math.comb(100, 50), rel=1e-9)
+    assert apart.p == pytest.approx(2 / math.comb(100, 50), rel=1e-9, abs=0)
     assert ks_one_sample([0.5], lambda t: t).p == 1.0
     assert ks_one_sample([0.0] * 5, lambda t: t).p == 0.0
     assert two_proportions(0, 5, 0, 7).p == 1.0

@@ -9,8 +9,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from verification.evidence.quantiles import mean_interval
 from verification.evidence.scaling import (
     Slope,
+    _hall,
     _interval,
     local_slopes,
     slope,
@@ -37,7 +39,7 @@ def noise(kind: str, rng: np.random.Generator, seeds: int) -> NDArray[np.float64
         return np.exp(z - 0.5)
     if kind == "common":  # one seed's luck is the same at every x
         return rng.lognormal(-0.32, 0.8, (seeds, 1)) * (1 + 0.1 * z)
-    sigma = np.linspace(0.2, 1.0, len(X))
+    sigma = np.linspace(0.2, 1.0, len(X))[:: 1 if kind == "rising" else -1]
     return np.exp(sigma * z - sigma**2 / 2)
 
 
@@ -61,6 +63,7 @@ def misses(kind: str, shared: bool, repetitions: int, seeds: int) -> dict[float,
         ("lognormal", True),
         ("rising", True),
         ("rising", False),
+        ("falling", True),
         ("common", True),
     ],
 )
@@ -71,6 +74,25 @@ def test_interval_misses_about_as_often_as_it_says(kind: str, shared: bool) -> N
     for level, factor in zip(LEVELS, (1.1, 1.2, 2.0), strict=True):
         assert missed[level] <= most(repetitions, factor * level), (level, missed)
     assert missed[0.05] >= repetitions * 0.01  # and it is not just wide
+
+
+@pytest.mark.parametrize("skewness", [-2.0, -0.3, 1e-5, 0.3, 2.0])
+@pytest.mark.parametrize("t", [-8.0, -2.0, 0.0, 2.0, 8.0])
+def test_hall_is_inverted(t: float, skewness: float) -> None:
+    v = _hall(t, skewness)
+    assert v + skewness * v**2 / 3 + skewness**2 * v**3 / 27 + skewness / 6 == pytest.approx(t, abs=1e-9)
+    assert _hall(t, 0.0) == t
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_turning_the_x_round_turns_the_interval_round(shared: bool) -> None:
+    z = stats.norm.ppf((np.arange(40) + 0.5) / 40)[:, None]
+    y = np.exp(np.linspace(0.2, 1.0, len(X)) * z)
+    fit, turned = slope(X, y, 1e-3, shared), slope(X, y[:, ::-1], 1e-3, shared)
+    assert fit.skewness > 0
+    assert fit.interval[1] - fit.value > 1.02 * (fit.value - fit.interval[0])  # the long tail is covered
+    assert turned.value == pytest.approx(-fit.value)
+    assert turned.interval == pytest.approx((-fit.interval[1], -fit.interval[0]))
 
 
 def test_treating_shared_seeds_as_independent_is_wrong_in_the_width() -> None:
@@ -91,6 +113,14 @@ def test_what_no_seed_has_shown_breaks_the_interval_but_not_the_bounded_one() ->
     assert missed > most(repetitions, 1e-3)
     bounded = [slope_bounded(X, row, ceiling=40.0) for row in y]
     assert all(s.interval[0] <= 0 <= s.interval[1] for s in bounded)
+
+
+def test_bounded_interval_is_the_hull_of_two_means_at_half_the_level() -> None:
+    y = np.random.default_rng(29).random((50, 2))
+    first, second = (mean_interval(column, 0.0, 2.0, alpha=0.01) for column in y.T)
+    fit = slope_bounded([1.0, 10.0], y, ceiling=2.0, alpha=0.02)
+    expected = math.log10(second.low / first.high), math.log10(second.high / first.low)
+    assert fit.interval == pytest.approx(expected)
 
 
 def test_bounded_interval_is_useful_with_many_seeds() -> None:
