@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+from types import ModuleType
 
 import pytest
 
@@ -12,7 +13,7 @@ from verification.evidence import chernoff, quantiles, rare, samples, scaling, t
 @pytest.mark.parametrize(
     "module", [chernoff, quantiles, rare, samples, scaling, tails], ids=lambda module: module.__name__
 )
-def test_examples(module: object) -> None:
-    result = doctest.testmod(module)  # type: ignore[arg-type]
+def test_examples(module: ModuleType) -> None:
+    result = doctest.testmod(module)
     assert result.attempted > 0
     assert result.failed == 0
