@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from tests.support.command import HOSTILE, SYNTHETIC
 from verification import Check, Claim, Context, Experiment, Finding
@@ -145,6 +146,13 @@ def test_shards_are_plain_arrays() -> None:
     check = Check("look", lambda context: context.result(odd) and Finding(()), False)
     claim = Claim("odd", "odd", "$1$", None, "by hand", (check,), (odd,))
     assert "not plain arrays" in run_row(claim, "paper", "quick", 0)["reason"]
+
+
+def test_a_row_is_computed_with_one_thread() -> None:
+    """With more, BLAS would split its sums by the number of cores, and numbers would depend on the machine."""
+    with threadpool_limits(2):
+        row_of(SYNTHETIC, "toy-gram")
+        assert {library["num_threads"] for library in threadpool_info()} == {1}
 
 
 def test_what_cannot_be_written_is_refused() -> None:

@@ -82,6 +82,8 @@ def test_what_goes_wrong_is_the_same_everywhere(tmp_path: Path, cluster: str) ->
         assert run(tmp_path / name, claims=BAD, modules=[HOSTILE], row_timeout=0.5, **how).trouble is None
         reports.append((tmp_path / name / "report.json").read_bytes())
     assert reports[0] == reports[1] == reports[2]
+    stored = {path.parent.name for path in (tmp_path / "here").rglob("rows/*/paper.json")}
+    assert stored == set(BAD) - {"bad-hang"}, "what ran out of time is tried again by --resume"
     verdicts = {row["id"]: row["verdict"] for row in report_in(tmp_path / "here")["rows"]}
     assert verdicts == {id: "HOLDS" if id == "bad-fine" else "UNDECIDED" for id in BAD}
 

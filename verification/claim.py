@@ -150,7 +150,7 @@ class Claim:
         return tuple(name for name, text in pairs if text is not None)
 
     def text(self, variant: Variant) -> str:
-        text = self.statement if variant == "paper" else self.repaired
+        text = {"paper": self.statement, "repaired": self.repaired}.get(variant)
         if text is None:
             raise ValueError(f"claim {self.id!r} has no variant {variant!r}; it has {self.variants}")
         return text

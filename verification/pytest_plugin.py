@@ -31,7 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--lpcb-profile", default="quick", help="quick, standard or thorough")
     group.addoption("--lpcb-seed", type=int, default=0, help="root of all randomness")
     group.addoption("--lpcb-variant", default="all", help="all, paper or repaired")
-    group.addoption("--lpcb-claims", action="append", default=[], help="a module or .py file with claims")
+    group.addoption(
+        "--lpcb-claims",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        # Without the equals sign pytest takes a path for the place where its own settings are.
+        help="a module or .py file with claims, written --lpcb-claims=MODULE",
+    )
     group.addoption("--lpcb-baseline", type=Path, help="expectations over the committed ones")
     group.addoption("--lpcb-report", type=Path, metavar="DIR", help="write the reports of the rows here")
 
@@ -51,9 +58,9 @@ class RowsPlugin:
         self.orders: Orders = make_orders(
             option("--lpcb-claims"), as_profile(option("--lpcb-profile")), option("--lpcb-seed"), ROW_TIMEOUT
         )
-        self.registry = load(self.orders.modules)
-        self.rows = self.registry.rows(variants=as_variants(option("--lpcb-variant")))
-        self.repairs = self.registry.repair_rows(self.rows)
+        self.variants = as_variants(option("--lpcb-variant"))
+        if self.orders.modules:
+            load(self.orders.modules)  # a wrong option is said at once, not while collecting
         self.expected = baseline.expectations(option("--lpcb-baseline"))
         self.directory: Path | None = option("--lpcb-report")
         self.counts = not hasattr(config, "workerinput") and not option("collectonly")
@@ -61,8 +68,20 @@ class RowsPlugin:
         self.received: dict[str, dict[str, Any]] = {}
 
     @cached_property
+    def rows(self) -> list[Row]:
+        """Looked for when a test asks for rows: a broken claim must not keep other tests from running."""
+        return load(self.orders.modules).rows(variants=self.variants)
+
+    @cached_property
+    def repairs(self) -> list[Row]:
+        return load(self.orders.modules).repair_rows(self.rows)
+
+    @cached_property
     def by_id(self) -> dict[str, Row]:
-        return {item_id(row): row for row in [*self.rows, *self.repairs]}
+        try:
+            return {item_id(row): row for row in [*self.rows, *self.repairs]}
+        except Exception:
+            return {}  # collecting the tests that ask for rows has failed already, and says why
 
     def run(self, row: Row) -> dict[str, Any]:
         result: dict[str, Any] = timed_row(row, self.orders)["row"]
@@ -83,8 +102,9 @@ class RowsPlugin:
         return failure(result, expectation, orders.profile, orders.seed, report, orders.modules)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        for fixture, rows in (("lpcb_row", self.rows), ("lpcb_repair", self.repairs)):
+        for fixture, kind in (("lpcb_row", "rows"), ("lpcb_repair", "repairs")):
             if fixture in metafunc.fixturenames:
+                rows: list[Row] = getattr(self, kind)
                 metafunc.parametrize(fixture, rows, ids=[item_id(row) for row in rows], indirect=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:

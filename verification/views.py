@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from lpcb.arrays import Array
 from lpcb.engines.aggregate import Crowd, fit_components, fit_layer
 from lpcb.lplr.ci import cap, interval
 from lpcb.lplr.update import Statistics, residual_range
+from lpcb.mechanisms import Mechanism
 from lpcb.partition import Bins, descend, edges, enter, layer_keys
 from lpcb.problem import Problem
 from lpcb.protocol import Client, View
@@ -53,7 +56,7 @@ class Worst:
         return {"one": one, "two": two, "loss": self.attained, "upper": self.upper}
 
 
-def users(view: View, rng: np.random.Generator, extra: int = 60) -> list[User]:
+def users(view: View, rng: np.random.Generator, extra: int = 24) -> list[User]:
     """Users likely to be worst: at the outer edge of a bin, phi_h along a diagonal of what is left of space.
 
     On the first layer these are (+-1, ..., +-1)/sqrt(d) times gamma^-k. Further down a part along the
@@ -78,7 +81,10 @@ def users(view: View, rng: np.random.Generator, extra: int = 60) -> list[User]:
     points = np.concatenate([corners, corners / spec.gamma, inner, mixed])
     points = points[np.linalg.norm(points, axis=1) <= 1 + 1e-12] * (1 - 1e-15)
     return [
-        (phi.tolist(), action, y) for phi in points for action in range(min(spec.actions, 3)) for y in (1.0, -1.0)
+        (phi.tolist(), action, y)
+        for phi in points
+        for action in range(min(spec.actions, 3))
+        for y in (1.0, -1.0)
     ]
 
 
@@ -90,16 +96,60 @@ def worst_update(view: View, statistic: str, rng: np.random.Generator) -> Worst:
     names = ("count", "vector", "matrix") if statistic == "joint" else (statistic,)
 
     def loss(one: Statistics, two: Statistics) -> float:
-        return sum(getattr(view.update, name).loss(getattr(one, name), getattr(two, name)) for name in names)
+        return sum(_mechanism(view, name).loss(getattr(one, name), getattr(two, name)) for name in names)
 
     return _worst(people, tables, loss, sum(_upper(view, name) for name in names))
 
 
 def worst_interval(view: View, rng: np.random.Generator) -> Worst:
-    """Of the release of Algorithm 5."""
+    """Of the release of Algorithm 5: each of two cells changes by at most cap units; none on layer 1."""
     client = Client(0, view.spec)
     people = users(view, rng)
     tables = [client.errors(view, *user) for user in people]
-    spec = view.spec
-    upper = _changed_cells(spec) / 2 * 2 * cap(spec) * spec.alpha / view.interval.sensitivity
+    upper = 0.0 if view.layer == 1 else 2 * cap(view.spec) * view.interval.epsilon / view.interval.sensitivity
     return _worst(people, tables, view.interval.loss, upper)
+
+
+Loss = Callable[[Any, Any], float]
+
+
+def _worst(people: Sequence[User], tables: Sequence[Any], loss: Loss, upper: float) -> Worst:
+    """The worst pair found: the users furthest from one fixed user, then everybody against those."""
+    far = sorted(range(len(people)), key=lambda i: -loss(tables[i], tables[0]))[:4]
+    best = max(
+        ((loss(tables[i], tables[j]), i, j) for i in far for j in range(len(people))),
+        key=lambda found: found[0],
+    )
+    return Worst(upper, best[0], (people[best[1]], people[best[2]]))
+
+
+def _upper(view: View, statistic: str) -> float:
+    """The triangle inequality: what one user can put into a cell, times the cells a change touches.
+
+    Unit vectors of a subspace with projector R have l1 norm at most max |R sigma| over signs sigma, and
+    their square's upper triangle (l1^2 + 1)/2. As printed, the dummy's count changes two further cells.
+    """
+    spec, h = view.spec, view.layer
+    mechanism = _mechanism(view, statistic)
+    per_unit = mechanism.epsilon / mechanism.sensitivity
+    if statistic == "count":
+        return per_unit * (2 if spec.has("joint-actions") or spec.actions == 1 else 4)
+    l1 = _largest_l1(view)
+    if statistic == "matrix":
+        return per_unit * (l1**2 + 1) if spec.has("symmetric-noise") else math.inf
+    bounded = h == 1 or spec.has("residual-range")
+    return per_unit * 2 * l1 * residual_range(spec, h) if bounded else math.inf
+
+
+def _mechanism(view: View, statistic: str) -> Mechanism:
+    mechanism: Mechanism = getattr(view.update, statistic)
+    return mechanism
+
+
+def _largest_l1(view: View) -> float:
+    d = view.spec.d
+    if not view.layers:
+        return math.sqrt(d)
+    signs = np.array(list(itertools.product([1.0, -1.0], repeat=d)))
+    projected = np.einsum("nij,mj->nmi", view.layers[-1].rest, signs)
+    return float(np.linalg.norm(projected, axis=-1).max())

@@ -21,10 +21,11 @@ def environment(**extra: str) -> dict[str, str]:
     return kept | {"PYTHONPATH": path, "COLUMNS": "80"} | extra
 
 
-def start(*words: str | Path, **extra: str) -> subprocess.Popen[str]:
+def start(*words: str | Path, cwd: Path | None = None, **extra: str) -> subprocess.Popen[str]:
     """``lpcb`` with ``words``, in a session of its own, so that a signal to its group reaches nobody else."""
     return subprocess.Popen(
         [sys.executable, "-m", "verification", *map(str, words)],
+        cwd=cwd,
         env=environment(**extra),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -44,8 +45,8 @@ def finish(process: subprocess.Popen[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def lpcb(*words: str | Path, **extra: str) -> subprocess.CompletedProcess[str]:
-    return finish(start(*words, **extra))
+def lpcb(*words: str | Path, cwd: Path | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
+    return finish(start(*words, cwd=cwd, **extra))
 
 
 def report_in(folder: Path) -> dict[str, Any]:

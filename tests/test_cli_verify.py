@@ -1,0 +1,167 @@
+"""The lpcb command's manners: exit codes, one clean line for bad input, tables that fit 80 columns."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.command import HOSTILE, SYNTHETIC, TOYS, lpcb, report_in
+from verification.cli import app
+from verification.registry import load
+
+RUNNER = CliRunner(env={"COLUMNS": "80", "NO_COLOR": None, "FORCE_COLOR": None})
+TOY = ("--claims", SYNTHETIC, "--jobs", "1", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A baseline that expects what the toys say, written by the gate itself."""
+    path = tmp_path_factory.mktemp("baseline") / "toys.json"
+    words = ["gate", *TOYS, *TOY, "--baseline", str(path), "--update-baseline"]
+    result = RUNNER.invoke(app, words)
+    assert result.exit_code == 0, result.output
+    return path
+
+
+def narrow(text: str) -> bool:
+    return all(len(line) <= 80 for line in text.splitlines() if "─" in line or line.startswith(" "))
+
+
+def test_a_run_as_expected_ends_with_0(tmp_path: Path, expected: Path) -> None:
+    result = RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path), "--baseline", str(expected)])
+    assert result.exit_code == 0, result.output
+    assert all(row["passed"] for row in report_in(tmp_path)["rows"])
+    assert narrow(result.stdout)
+    assert "toy-largest:paper" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_an_unexpected_row_ends_with_1_and_a_sentence(tmp_path: Path, expected: Path) -> None:
+    changed = tmp_path / "changed.json"
+    changed.write_text(expected.read_text().replace('"REFUTED"', '"HOLDS"'))
+    out = tmp_path / "out"
+    result = RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(out), "--baseline", str(changed)])
+    assert result.exit_code == 1
+    message = result.stdout[result.stdout.index("Toy largest") :]
+    assert message.startswith("Toy largest (toy-largest, paper, quick, seed 0) is REFUTED: largest: drew 1.")
+    assert "Expected verdict: HOLDS; found REFUTED." in message
+    assert re.search(r"Check 'largest' \(one draw\) says REFUTED: saw 1\.\d+, .* allowed 1;", message)
+    command = re.search(r"See it again: lpcb (.*)", message)
+    assert command is not None
+    assert RUNNER.invoke(app, command[1].split()).exit_code == 0
+
+
+def test_rows_without_an_expectation_fail(tmp_path: Path) -> None:
+    result = RUNNER.invoke(app, ["verify", "toy-gram", *TOY, "--out", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "The baseline expects nothing of this row" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["verify", "toy-lagest", *TOY], "unknown claim 'toy-lagest'; the nearest are toy-largest"),
+        (["verify", *TOY, "--profile", "slow"], "profile is one of quick, standard, thorough, not 'slow'"),
+        (["verify", *TOY, "--variant", "both"], "variant is one of all, paper, repaired, not 'both'"),
+        (["verify", "--claims", "nowhere.py"], "nowhere.py': there is no such file"),
+        (["verify", "toy-gram", *TOY, "--executor", "cloud"], "executor is 'local' or"),
+        (["verify", "toy-gram", *TOY, "--seed", "-1"], "seed is a whole number from 0, not -1"),
+        (["verify", "toy-gram", *TOY, "--baseline", "nowhere.json"], "there is no such file"),
+        (["gate", "--report", "nowhere.json"], "nowhere.json"),
+        (["explain", "toy-nothing", "--claims", SYNTHETIC], "unknown claim 'toy-nothing'"),
+        (["simulate", "--horizon", "soon"], "horizon is a whole number"),
+    ],
+)
+def test_bad_input_ends_with_2_and_one_line(words: list[str], message: str, tmp_path: Path) -> None:
+    if words[0] == "verify":
+        words = [*words, "--out", str(tmp_path / "out")]
+    result = RUNNER.invoke(app, words)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.startswith("Error: ")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_list_names_every_claim() -> None:
+    result = RUNNER.invoke(app, ["verify", "--list", "--claims", SYNTHETIC])
+    assert result.exit_code == 0
+    for claim in load((SYNTHETIC,)).claims.values():
+        assert claim.id in result.stdout
+    assert narrow(result.stdout)
+
+
+def test_without_a_terminal_every_finished_row_is_a_line(tmp_path: Path) -> None:
+    """And the command works from another directory, with a claims module that is found there."""
+    (tmp_path / "my_claims.py").write_text(Path(SYNTHETIC).read_text())
+    words = ["verify", "toy-largest", "--claims", "my_claims", "--jobs", "2", "--out", "out"]
+    result = lpcb(*words, cwd=tmp_path)
+    assert result.returncode == 1, result.stderr
+    lines = result.stderr.splitlines()
+    assert sorted(line.split(" ", 1)[1] for line in lines) == [
+        "toy-largest:paper REFUTED",
+        "toy-largest:repaired HOLDS",
+        "toy-largest:repaired-without-width-cap REFUTED",
+    ]
+    assert [line.split(" ", 1)[0] for line in lines] == ["1/3", "2/3", "3/3"]
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_a_finished_run_can_be_gated(tmp_path: Path, expected: Path) -> None:
+    RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path)])
+    words = ["gate", "--claims", SYNTHETIC, "--report", str(tmp_path / "report.json")]
+    same = RUNNER.invoke(app, [*words, "--baseline", str(expected)])
+    assert (same.exit_code, same.stdout) == (0, "0 changes from the baseline.\n")
+    changed = tmp_path / "changed.json"
+    changed.write_text(expected.read_text().replace('"inf"', "0.0"))
+    other = RUNNER.invoke(app, [*words, "--baseline", str(changed)])
+    assert other.exit_code == 1
+    assert "toy-mean:paper" in other.stdout
+    assert "[0.0, 0.0]" in other.stdout
+    assert narrow(other.stdout)
+    wrong = RUNNER.invoke(app, [*words, "--profile", "standard"])
+    assert wrong.exit_code == 2
+    assert "is of profile quick, not standard" in wrong.stderr
+
+
+def test_an_incomplete_report_is_neither_passed_nor_accepted(tmp_path: Path, expected: Path) -> None:
+    RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path)])
+    report = report_in(tmp_path)
+    del report["rows"][0]
+    (tmp_path / "part.json").write_text(json.dumps(report | {"complete": False}))
+    before = expected.read_text()
+    words = ["gate", "--claims", SYNTHETIC, "--report", str(tmp_path / "part.json")]
+    result = RUNNER.invoke(app, [*words, "--baseline", str(expected), "--update-baseline"])
+    assert result.exit_code == 3
+    assert "Incomplete: the report is incomplete" in result.stderr
+    assert expected.read_text() == before
+
+
+def test_a_crash_cannot_be_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    words = ["gate", "bad-fine", "bad-exception", "--claims", HOSTILE, "--jobs", "1", "--quiet"]
+    result = RUNNER.invoke(app, [*words, "--baseline", str(path), "--update-baseline"])
+    assert result.exit_code == 1
+    assert list(json.loads(path.read_text())["rows"]) == ["bad-fine"]
+
+
+def test_explain_says_what_is_claimed_and_what_came_of_it(tmp_path: Path) -> None:
+    words = ["explain", "toy-largest", "--claims", SYNTHETIC, "--report", str(tmp_path / "report.json")]
+    before = RUNNER.invoke(app, words)
+    assert before.exit_code == 0
+    assert r"repaired: $\max x \le 1$, capped" in before.stdout
+    assert "says nothing about it" in before.stdout
+    RUNNER.invoke(app, ["verify", "toy-largest", *TOY, "--out", str(tmp_path)])
+    after = RUNNER.invoke(app, words)
+    assert "paper: REFUTED (expected None): largest: drew 1." in after.stdout
+    assert f"lpcb replay toy-largest:paper --report {tmp_path / 'report.json'}" in after.stdout
+
+
+def test_version_and_help() -> None:
+    assert re.fullmatch(r"lpcb \S.*\n", RUNNER.invoke(app, ["--version"]).stdout)
+    shown = RUNNER.invoke(app, ["--help"]).stdout
+    for command in ("verify", "gate", "replay", "explain", "diff", "simulate"):
+        assert command in shown
+        assert "xample" in RUNNER.invoke(app, [command, "--help"]).stdout
