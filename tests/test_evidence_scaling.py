@@ -68,7 +68,7 @@ def misses(kind: str, shared: bool, repetitions: int, seeds: int) -> dict[float,
     ],
 )
 def test_interval_misses_about_as_often_as_it_says(kind: str, shared: bool) -> None:
-    """At most 1.1, 1.2 and 2 times the level with 40 seeds, as the module's table says. False alarm 1e-9 each."""
+    """At most 1.1, 1.2 and 2 times the level with 40 seeds, as stated there; false alarm 1e-9 each."""
     repetitions = 4000
     missed = misses(kind, shared, repetitions, seeds=40)
     for level, factor in zip(LEVELS, (1.1, 1.2, 2.0), strict=True):
