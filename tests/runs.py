@@ -8,13 +8,11 @@ import numpy as np
 
 from lpcb import problem as problems
 from lpcb.arrays import Array
-from lpcb.engines.aggregate import Crowd, fit_components, fit_layer
 from lpcb.engines.stream import collect_epoch
-from lpcb.lplr.ci import interval
-from lpcb.partition import Bins, descend, enter, layer_keys
 from lpcb.problem import Problem
 from lpcb.protocol import Report, Server, View
 from lpcb.spec import REPAIRS, Spec
+from verification import views
 
 SMALL = {"horizon": 700, "delta": 0.5, "activation": 3e-5, "width": 1e-4}
 
@@ -37,21 +35,9 @@ def served(spec: Spec, problem: Problem, seed: int, epochs: int = 1) -> tuple[Se
     return server, reports
 
 
-def view_after(spec: Spec, problem: Problem, batches: int, seed: int = 0, n: int = 10**10) -> View:
-    """What a server publishes after ``batches`` batches of n users: noise is small, bins are active."""
-    rng = np.random.default_rng(seed)
-    crowd = Crowd(problem, spec, uniform(problem)[None], n, rng)
-    at = enter(spec, *crowd.points)
-    layers: tuple[Bins, ...] = ()
-    for h in range(1, batches // 2 + 2):
-        where = spec, n, h, layer_keys(spec, h, spec.actions), layers[-1] if layers else None
-        if h == batches // 2 + 1:
-            odd = batches % 2 == 1
-            fit = fit_components(*where, at, crowd.batch, rng) if odd else None
-            return View(spec, 1, h, "interval" if odd else "update", layers, fit, ())
-        layers = (*layers, fit_layer(*where, at, crowd.batch, rng))
-        at = descend(spec, at, layers[-1], interval(spec, at, layers[-1]))
-    raise AssertionError("unreachable")
+def view_after(spec: Spec, problem: Problem, batches: int, seed: int = 0) -> View:
+    """What a server publishes after ``batches`` batches of very many users: bins are active."""
+    return views.view_after(spec, problem, batches, np.random.default_rng(seed))
 
 
 def uniform(problem: Problem) -> Array:
