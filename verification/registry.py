@@ -7,6 +7,7 @@ import hashlib
 import importlib
 import importlib.util
 import pkgutil
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -73,17 +74,30 @@ class Registry:
 @lru_cache(maxsize=8)
 def load(modules: tuple[str, ...] = ()) -> Registry:
     """The claims of this package, then those of ``modules`` (dotted names or paths to .py files)."""
-    own = [info.name for info in pkgutil.iter_modules(verification.claims.__path__)]
-    found = [importlib.import_module(f"verification.claims.{name}") for name in sorted(own)]
-    found += [load_module(name) for name in modules]
+    names = sorted(info.name for info in pkgutil.iter_modules(verification.claims.__path__))
+    own = [
+        claim for name in names for claim in _exported(importlib.import_module(f"verification.claims.{name}"))
+    ]
+    users = [claim for name in modules for claim in _exported(load_module(name))]
     claims: dict[str, Claim] = {}
-    for module in found:
-        for claim in _exported(module):
-            if claim.id in claims:
-                raise ValueError(f"claim id {claim.id!r} is used twice, the second time in {module.__name__}")
-            claims[claim.id] = claim
+    for claim in [*sorted(own, key=lambda claim: paper_order(claim.id)), *users]:
+        if claim.id in claims:
+            raise ValueError(f"claim id {claim.id!r} is used twice")
+        claims[claim.id] = claim
     _check_whole(claims)
     return Registry(claims)
+
+
+def paper_order(id: str) -> tuple[int, int]:
+    """Where in the paper a claim stands, by its id: (section, number), the supplement last, ours after it.
+
+    >>> sorted(["lemma-A.1", "conf-noise", "prop-4.1-count", "fig-2-routing"], key=paper_order)
+    ['fig-2-routing', 'prop-4.1-count', 'lemma-A.1', 'conf-noise']
+    """
+    if numbered := re.search(r"(\d+|A)\.(\d+)", id):
+        section, number = numbered.groups()
+        return (5 if section == "A" else int(section), int(number))
+    return {"intro": (1, 0), "case": (2, 3), "fig": (4, 0)}.get(id.split("-")[0], (6, 0))
 
 
 def load_module(name: str) -> ModuleType:
