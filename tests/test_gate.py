@@ -46,10 +46,12 @@ def test_a_row_passes_only_when_it_is_as_expected() -> None:
 
 @pytest.mark.parametrize(
     ("interval", "inside"),
-    [([0.0, 1.0], True), ([0.0, "inf"], True), (["-inf", 0.0], False), ([1.0, 2.0], False)],
+    [([0.0, 1.0], True), ([0.055, "inf"], True), (["-inf", 0.0], False), ([1.0, 2.0], False)],
 )
 def test_a_measure_that_leaves_its_interval_fails_the_row(interval: list[Any], inside: bool) -> None:
+    """Two intervals for one truth must overlap."""
     (row,) = report("toy-mean:paper")["rows"]
+    row["measures"]["mean"]["interval"] = [0.04, 0.06]
     expectation = {"toy-mean": {"paper": {"quick": expecting("HOLDS", mean=interval)}}}
     assert baseline.judge(row, "quick", expectation)["passed"] is inside
 
@@ -71,14 +73,14 @@ def test_the_gate_names_every_change() -> None:
     found = report("toy-mean:paper", "toy-largest:paper", "toy-largest:repaired")
     found["repairs"][0]["verdict"] = "HOLDS"
     expected = {
-        "toy-mean": {"paper": {"quick": expecting("HOLDS", mean=[5.0, 6.0])}},
+        "toy-mean": {"paper": {"quick": expecting("HOLDS", mean=[-6.0, -5.0])}},
         "toy-largest": {"paper": {"quick": expecting("HOLDS")}},
         "toy-gone": {"paper": {"quick": expecting("HOLDS")}},
         "toy-gram": {"paper": {"quick": expecting("HOLDS")}},
     }
-    mean = found["rows"][0]["measures"]["mean"]["value"]
+    mean = found["rows"][0]["measures"]["mean"]
     assert compare(found, expected, REGISTRY) == [
-        Change("toy-mean:paper", "mean", "[5.0, 6.0]", str(mean)),
+        Change("toy-mean:paper", "mean", "[-6.0, -5.0]", f"{mean['value']} in {mean['interval']}"),
         Change("toy-largest:paper", "verdict", "HOLDS", "REFUTED"),
         Change("toy-largest:repaired", "verdict", "nothing", "HOLDS"),
         Change("toy-largest:repaired", "without width-cap", "REFUTED", "HOLDS"),
