@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import re
-import uuid
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from lpcb.files import write_atomic as replace_file
 
 _SCALAR = r'(?:-?[\d.]+(?:[eE][-+]?\d+)?|"-?inf"|null|true|false)'
 _SCALAR_LIST = re.compile(rf"\[\n\s*({_SCALAR}(?:,\n\s*{_SCALAR})*)\n\s*\]")
@@ -62,14 +63,9 @@ def canonical_json(value: Any) -> str:
 
 
 def write_atomic(path: Path, content: str | bytes) -> None:
-    """Replace ``path`` in one step: readers see the old file or the new one, never half of one."""
+    """As :func:`lpcb.files.write_atomic`, making folders where there are none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    try:
-        temporary.write_bytes(content.encode() if isinstance(content, str) else content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    replace_file(path, content)
 
 
 def _plain_float(value: float) -> float | str:
