@@ -52,7 +52,7 @@ def _quadrant(f: Callable[..., Ball], s1: int, s2: int) -> Result:
     def on_cube(alpha: Ball, **lengths: Ball) -> Ball:
         return on_simplex(lambda a, b: on_lengths(alpha, a, b), "a", "b")[0](**lengths)
 
-    found = prove(on_cube, Box(alpha=(0, 1), a=(0, 1), b=(0, 1)))
+    found = prove(on_cube, Box(alpha=(0, 1), a=(0, 1), b=(0, 1)), max_boxes=500)
     if not isinstance(found, Refuted):
         return found
     alpha, a, b = (found.point[name] for name in ("alpha", "a", "b"))

@@ -1,14 +1,14 @@
 r"""Theorem 2.2: with input perturbation, $H_1$ and $H_2$ look alike at separation $c n^{-1/3}$.
 
 Let $x = c n^{-1/3}$. The printed laws of $z = (\tilde\phi, \tilde y)$ have $\tilde y$ centred at 0 under
-$H_1$ and at $\pm x$ under $H_2$. But $y = \phi^\top\theta$ is $1/4$ under $H_1$ and $1/4 \pm x/2$ under $H_2$.
-Around the centre $(1/2, 0, 1/4)$ the mixtures then have $\mu = (x, 0)$ and $\mu = (x, x/2)$ instead of
+$H_1$ and at $\pm x$ under $H_2$. But $y = \phi^\top\theta$ is $1/4$ under $H_1$ and $1/4 \pm x/2$ under
+$H_2$. Around the centre $(1/2, 0, 1/4)$ the mixtures then have $\mu = (x, 0)$ and $\mu = (x, x/2)$ instead of
 $(x, x)$: closer together, so the argument survives.
 
 Pinsker's inequality is applied to $\mathrm{KL}(P_0\|P_i)$, while Lemma A.1 bounds $\mathrm{KL}(P_i\|P_0)$.
 Total variation is symmetric, so either will do, and both directions are at most
-$\tfrac16(\alpha\|\mu\|_1)^3$ (:mod:`verification.claims.lemma_a1`). With K in place of $1/6$ and norms $x$ and
-$bx$ of the two $\mu$, $\mathrm{TV} \le \sqrt{K/2}\,(1 + b^{3/2})(\alpha c)^{3/2}$ for all n: $b = 2$ as
+$\tfrac16(\alpha\|\mu\|_1)^3$ (:mod:`verification.claims.lemma_a1`). With K in place of $1/6$ and norms $x$
+and $bx$ of the two $\mu$, $\mathrm{TV} \le \sqrt{K/2}\,(1 + b^{3/2})(\alpha c)^{3/2}$ for all n: $b = 2$ as
 printed, $b = 3/2$ in truth.
 """
 

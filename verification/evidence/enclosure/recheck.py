@@ -45,15 +45,29 @@ def verify_text(text: str, where: str = "certificate") -> Verified:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         raise Rejected(f"{where} is not JSON, or cut off: {error}") from None
-    if not isinstance(content, dict) or set(content) != KEYS or content["schema"] != 1:
-        raise Rejected(f"{where} is no certificate of schema 1 with the keys {', '.join(sorted(KEYS))}")
-    names = list(content["box"])
-    sides = [_side(where, name, *content["box"][name]) for name in names]
+    names, sides = _box(where, content)
     f = _function(where, content["function"])
-    bits = 2 * int(content["precision"])
-    with ctx.workprec(bits):
+    with ctx.workprec(2 * content["precision"]):
         leaves = _walk(where, f, names, sides, content["tree"].split())
     return Verified(content["function"], dict(zip(names, sides, strict=True)), leaves)
+
+
+def _box(where: str, content: Any) -> tuple[list[str], Sides]:
+    """The box, after a look at the shape of the whole file."""
+    if not isinstance(content, dict) or set(content) != KEYS or content["schema"] != 1:
+        raise Rejected(f"{where} is no certificate of schema 1 with the keys {', '.join(sorted(KEYS))}")
+    kinds = {"function": str, "box": dict, "precision": int, "tree": str}
+    if any(type(content[key]) is not kind for key, kind in kinds.items()):
+        raise Rejected(f"{where}: function and tree are text, box an object, precision a whole number")
+    if not 8 <= content["precision"] <= 4096:
+        raise Rejected(f"{where}: precision is from 8 to 4096 bits, not {content['precision']}")
+    try:
+        sides = [(Fraction(low), Fraction(high)) for low, high in content["box"].values()]
+    except (ValueError, TypeError, ZeroDivisionError):
+        raise Rejected(f"{where}: every side of the box is a pair of fractions") from None
+    if not sides or any(low > high for low, high in sides):
+        raise Rejected(f"{where}: the box has at least one side, and the ends of each are in order")
+    return list(content["box"]), sides
 
 
 def _walk(where: str, f: Callable[..., Any], names: list[str], sides: Sides, tokens: list[str]) -> int:
@@ -81,8 +95,11 @@ def _walk(where: str, f: Callable[..., Any], names: list[str], sides: Sides, tok
 
 def _closed(f: Callable[..., Any], names: list[str], here: Sides, rule: str) -> bool:
     spans = {name: _point(low).union(_point(high)) for name, (low, high) in zip(names, here, strict=True)}
+    value = arb(f(**spans))
     if rule == "v":
-        return bool(arb(f(**spans)) <= 0)
+        return bool(value <= 0)
+    if not value.is_finite():
+        return False  # f may be undefined somewhere on the box, and then slopes prove nothing
     corner, rest = {}, arb(0)
     for name, (low, high) in zip(names, here, strict=True):
         slope = _derivative(f, spans, name)
@@ -107,21 +124,19 @@ def _point(x: Fraction) -> arb:
     return arb(fmpq(x.numerator, x.denominator))
 
 
-def _side(where: str, name: str, low: str, high: str) -> tuple[Fraction, Fraction]:
-    ends = Fraction(low), Fraction(high)
-    if ends[0] > ends[1]:
-        raise Rejected(f"{where}: side {name} runs from {low} to {high}")
-    return ends
-
-
 def _function(where: str, name: str) -> Callable[..., Any]:
     module, _, function = name.partition(":")
-    if not module.split(".")[0] == "verification":
+    if module.split(".")[0] != "verification":
         raise Rejected(f"{where}: {name!r} is not a function of this project")
-    found = getattr(importlib.import_module(module), function, None)
-    if not callable(found):
-        raise Rejected(f"{where}: there is no function {name!r}")
-    return found  # type: ignore[no-any-return]
+    try:
+        found = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError):
+        raise Rejected(f"{where}: there is no function {name!r}") from None
+
+    def f(**parameters: Any) -> Any:
+        return found(**parameters)
+
+    return f
 
 
 def _text(names: list[str], here: Sides) -> str:

@@ -161,16 +161,18 @@ def enclose(f: Callable[..., Ball], box: Box, *, target: float = 0.0) -> Enclosu
     .. math:: f(x) \le f(a) + \sum_{i \in \text{mixed}} \partial_i f(\text{box})\,(x_i - a_i),
 
     where a_i is the upper end if ∂_i f ≥ 0 on the box, the lower end if ∂_i f ≤ 0, and the middle if the
-    sign of ∂_i f is mixed. (Move x to a along the monotone coordinates first: f does not decrease.)
+    sign of ∂_i f is mixed. (Move x to a along the monotone coordinates first: f does not decrease.) A
+    finite ball for the values shows that f is defined on the whole box, as the mean value theorem asks.
     """
     balls = dict(zip(box.names, box.balls(), strict=True))
     value = _value(f, balls)
     middle = box.middle()
-    if value <= target:
+    # Slopes say nothing where f may be undefined, and a series may divide 0 by a series that vanishes.
+    if value <= target or not value.is_finite():
         return Enclosure(value, None, (), middle)
     try:
         slopes = tuple(_slope(f, balls, name) for name in box.names)
-    except (NotSmooth, ZeroDivisionError):
+    except NotSmooth:
         return Enclosure(value, None, (), middle)
     if not all(s.is_finite() for s in slopes):
         return Enclosure(value, None, slopes, middle)

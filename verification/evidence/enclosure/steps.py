@@ -91,12 +91,17 @@ def at_points(excess: Callable[..., Fraction], points: Iterable[Mapping[str, int
 
 def all_of(results: Iterable[Result]) -> Result:
     """Refuted if one is, or else undecided if one is, or else all proved and the last stands for all."""
-    found = list(results)
-    for kind in (Refuted, Undecided):
-        for result in found:
-            if isinstance(result, kind):
-                return result
-    proofs = [result for result in found if isinstance(result, Proved)]
+    proofs: list[Proved] = []
+    left: Undecided | None = None
+    for result in results:
+        if isinstance(result, Refuted):
+            return result  # no need to look at the rest
+        if isinstance(result, Proved):
+            proofs.append(result)
+        else:
+            left = left or result
+    if left is not None:
+        return left
     trees, worst = " ".join(proof.tree for proof in proofs), max(proof.bound for proof in proofs)
     return replace(proofs[-1], tree=trees, bound=worst)
 
