@@ -8,18 +8,17 @@ action changes two cells in each of two oracles.
 from __future__ import annotations
 
 from verification.claim import Check, Claim, Context
-from verification.evidence.losses import loss_finding, places
+from verification.evidence.losses import first_layer, loss_finding, places
 from verification.verdict import Finding
 from verification.views import worst_interval, worst_update
 
+UPDATE = "a report to an update batch"
 ACTIONS = {"quick": (2,), "standard": (2, 8), "thorough": (2, 3, 8)}
 
 
 def update(context: Context) -> Finding:
     where = places(context.setting.profile, "update", ACTIONS[context.setting.profile])
-    return loss_finding(
-        context, where, lambda view, rng: worst_update(view, "joint", rng), 1.0, "a report to an update batch"
-    )
+    return loss_finding(context, where, lambda view, rng: worst_update(view, "joint", rng), 1.0, UPDATE)
 
 
 def interval(context: Context) -> Finding:
@@ -44,6 +43,7 @@ PRIVACY = Claim(
     ),
     checks=(Check("update batches", update, random=False), Check("interval batches", interval, random=False)),
     guards=frozenset({"joint-actions", "replacement-sensitivity", "symmetric-noise"}),
+    baselined=frozenset({first_layer(UPDATE)}),
 )
 
 CLAIMS = (PRIVACY,)

@@ -56,6 +56,11 @@ def places(profile: Profile, phase: str, actions: Iterable[int]) -> list[Place]:
     return out
 
 
+def first_layer(what: str) -> str:
+    """The measure that says how tight the noise is: 1 when the worst pair uses up the budget."""
+    return f"loss / budget of {what}, first layer"
+
+
 Search = Callable[[View, np.random.Generator], Worst]
 
 
@@ -95,13 +100,15 @@ def _measures(found: list[tuple[Place, Worst]], share: float, what: str) -> dict
     """Attained over allowed: on the first layer it should be 1 after the repairs, below it is the slack."""
     out = {}
     for label, chosen in (
-        ("first layer", [f for f in found if f[0].layer == 1]),
-        ("deeper layers", [f for f in found if f[0].layer > 1]),
+        (first_layer(what), [f for f in found if f[0].layer == 1]),
+        (f"loss / budget of {what}, deeper layers", [f for f in found if f[0].layer > 1]),
     ):
         if chosen:
             ratios = [w.attained / (share * p.alpha) for p, w in chosen]
-            out[f"loss / budget of {what}, {label}"] = Measure(
-                max(ratios), (min(ratios), max(ratios)), note="worst pair found; range over views"
+            out[label] = Measure(
+                max(ratios),
+                (min(ratios) - ROUNDING, max(ratios) + ROUNDING),
+                note="worst pair found; range over views",
             )
     return out
 
