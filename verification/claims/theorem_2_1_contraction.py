@@ -181,18 +181,20 @@ def search(context: Context) -> Finding:
         found = (best_channel(p0, p1, alpha), symmetric_kl(p0 @ q, p1 @ q), _laplace(alpha, p0, p1))
         shares.append((max(found) / sharp, alpha, p0, p1))
     share, alpha, p0, p1 = max(shares, key=lambda item: item[0])
-    above = share > 1 + 1e-7  # the linear programme is solved in floating point
+    # The solver meets each constraint Σ = 1 to 1e-7; by duality that moves the optimum by 1e-7 of itself.
+    limit = 1 + 1.1e-7
+    above = share > limit
     return Finding(
         (
             Evidence(
                 check="contraction, search",
                 grade="exact",
                 role="supports",
-                scope=f"{trials} pairs of laws on 2 to 5 points, alpha from 0.05 to 2; best channel by a "
-                "linear programme, a random channel, Laplace noise as the algorithm adds it",
+                scope=f"{trials} pairs of laws on 2 to 5 points, alpha 0.05 to 2, TV >= 0.001; best channel "
+                "by a linear programme, a random channel, Laplace noise as the algorithm adds it",
                 verdict="REFUTED" if above else "HOLDS",
                 value=share,
-                bound=1.0,
+                bound=limit,
                 interval=(0.0, share),
                 samples=trials,
                 note="largest divergence over the sharp bound at the pair's total variation",

@@ -128,13 +128,20 @@ def best_channel(p0: Array, p1: Array, alpha: float) -> float:
     return float(gain @ found.x)
 
 
+LEAST_TV = 1e-3
+"""Laws closer than this are not drawn: their divergence would drown in rounding."""
+
+
 def random_laws(rng: np.random.Generator, inputs: int) -> tuple[Array, Array]:
     """Two laws, sparse as often as not: extremal pairs have few points."""
-    concentration = float(rng.choice([0.1, 0.3, 1.0]))
-    p0, p1 = rng.dirichlet([concentration] * inputs, size=2) + 1e-12
-    mix = float(rng.uniform())
-    p1 = mix * p0 + (1 - mix) * p1
-    return p0 / p0.sum(), p1 / p1.sum()
+    while True:
+        concentration = float(rng.choice([0.1, 0.3, 1.0]))
+        p0, p1 = rng.dirichlet([concentration] * inputs, size=2) + 1e-12
+        mix = float(rng.uniform())
+        p1 = mix * p0 + (1 - mix) * p1
+        p0, p1 = p0 / p0.sum(), p1 / p1.sum()
+        if total_variation(p0, p1) >= LEAST_TV:
+            return p0, p1
 
 
 def random_channel(rng: np.random.Generator, inputs: int, outputs: int, alpha: float) -> Array:
