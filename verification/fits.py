@@ -111,7 +111,10 @@ def laid_down(spec: Spec, h: int, keys: Ints, n: int, history: float) -> Bins:
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Private sums of every reached bin, (fits, bins, ...), with the population's values and the levels."""
+    """Private sums of every reached bin, (fits, bins, ...), with the population's values and the levels.
+
+    ``at`` are the points on their way into these bins, ``weights`` their masses.
+    """
 
     n: int
     keys: Ints
@@ -119,6 +122,8 @@ class Sums:
     private: Statistics
     truth: Statistics
     at: Routed
+    weights: Array
+    theta: Array
 
 
 def draw(hard: Hard, spec: Spec, n: int, fits: int, rng: np.random.Generator) -> Sums:
@@ -131,9 +136,10 @@ def draw(hard: Hard, spec: Spec, n: int, fits: int, rng: np.random.Generator) ->
         at = descend(spec, at, bins, np.zeros(len(at.keys)))
     keys = np.unique(at.keys)
     private = mechanisms(spec, hard.h, keys).release_sum(statistics(spec, at, keys, *crowd.batch()), n, rng)
-    truth = statistics(spec, at, keys, *crowd.population())
+    weights, means = crowd.population()
+    truth = statistics(spec, at, keys, weights, means)
     levels = key_level(spec, keys).reshape(fits, -1)
-    return Sums(n, keys, levels, by_fit(private, fits), by_fit(truth, fits), at)
+    return Sums(n, keys, levels, by_fit(private, fits), by_fit(truth, fits), at, weights, problem.theta)
 
 
 def by_fit(table: Statistics, fits: int) -> Statistics:
@@ -141,6 +147,15 @@ def by_fit(table: Statistics, fits: int) -> Statistics:
         return x.reshape(fits, -1, *x.shape[1:])
 
     return Statistics(split(table.count), split(table.vector), split(table.matrix))
+
+
+def flat(table: Statistics) -> Statistics:
+    """The inverse of :func:`by_fit`."""
+
+    def join(x: Array) -> Array:
+        return x.reshape(-1, *x.shape[2:])
+
+    return Statistics(join(table.count), join(table.vector), join(table.matrix))
 
 
 QUICK = (

@@ -6,8 +6,8 @@ Write $\ell = \ln(48d/\beta\delta)$. With N the noise sums, and B the bin (level
     S = sum 1_B (y_h phi_h - lambda_B),
 
 and the same with $\phi_h\phi_h^\top$. Coordinates of S are sums of n independent centred variables with a
-range of width at most 2R (vector) or 1 (matrix entries: squares lie in [0, 1], products of two coordinates of a
-unit vector in [-1/2, 1/2]), so Hoeffding's inequality holds; a vector has norm at most $\sqrt d$ times its
+range of width at most 2R (vector) or 1 (matrix entries: squares lie in [0, 1], products of two coordinates of
+a unit vector in [-1/2, 1/2]), so Hoeffding's inequality holds; a vector has norm at most $\sqrt d$ times its
 largest coordinate, a symmetric matrix at most d times its largest entry. $\|\lambda_B\| \le R$ and
 $\|\Lambda_B\| \le 1$. The denominator is $\psi_B$ less the count's error; the bound times $\hat\psi_B/\psi_B$
 grows with $\psi_B$, so a bin at the edge of the condition is the worst.

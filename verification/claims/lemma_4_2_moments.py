@@ -1,10 +1,10 @@
 r"""Lemma 4.2: how closely the private vectors and matrices of a layer's bins follow the population.
 
 As printed, $\hat\psi_B = \hat c_B/\sqrt n$ makes both quotients smaller than their targets by $\sqrt n$. With
-the algorithm's $\hat c_B/n$ the printed constants hold for the printed noise on the first layer, but two faults
-remain. Below it nothing bounds $|y_h|$, and the lemma is meant conditionally on the layers above, which may
-have any coefficient: no constant holds. And the third logarithm lacks $\beta$, so that it cannot pay for the
-number of bins, though it takes $\beta < e^{-900}$ to notice.
+the algorithm's $\hat c_B/n$ the printed constants hold for the printed noise on the first layer, but two
+faults remain. Below it nothing bounds $|y_h|$, and the lemma is meant conditionally on the layers above,
+which may have any coefficient: no constant holds. And the third logarithm lacks $\beta$, so that it cannot
+pay for the number of bins, though it takes $\beta < e^{-900}$ to notice.
 
 Repaired. Noise is Lap($6/\alpha$) on counts, Lap($6\sqrt d R\gamma^{-k}/\alpha$) on vectors with R = 2 below
 the first layer, Lap($3(d+1)\gamma^{-2k}/\alpha$) on the upper triangle. A sum of n Lap(b) stays within
@@ -322,9 +322,10 @@ def _claim(moment: Moment, experiment: Experiment, texts: tuple[str, str, str], 
         repaired=repaired,
         method=(
             r"Update batches of the algorithm itself, on trees laid down by hand (any history is allowed, "
-            r"also a wild one), with bins that only just meet the condition on $\psi_B$, contexts at both ends "
-            r"of a bin's norms, on few directions and nearly collinear; the failure rate is compared with "
-            r"$\delta$ by a test that may stop at any time. A union bound covers $\delta$ down to $10^{-36}$ on a grid."
+            r"also a wild one), with bins that only just meet the condition on $\psi_B$, contexts at both "
+            r"ends of a bin's norms, on few directions and nearly collinear; the failure rate is compared "
+            r"with $\delta$ by a test that may stop at any time. A union bound covers $\delta$ down to "
+            r"$10^{-36}$ on a grid."
         ),
         checks=tuple(Check(*check) for check in checks),
         experiments=(experiment,),
