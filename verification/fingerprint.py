@@ -32,14 +32,14 @@ def versions() -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def code_hash(modules: tuple[str, ...]) -> str:
-    """A hash of the sources of lpcb, verification and ``modules``.
+    """A hash of the sources of lpcb, verification and ``modules``, and of the certificates.
 
     Cached, so that a long-lived worker keeps the hash of the code that it has loaded.
     """
     digest = hashlib.sha256()
     for package in (lpcb, verification):
         root = Path(package.__path__[0])
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted([*root.rglob("*.py"), *root.glob("certificates/*.json")]):
             _feed(digest, path.relative_to(root.parent).as_posix(), path)
     for name in modules:
         for label, path in _sources(name):
