@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: verify test lint benchmarks clean
+.PHONY: verify report test lint benchmarks clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -13,6 +13,9 @@ $(VENV)/installed: pyproject.toml constraints.txt
 
 verify: $(VENV)/installed
 	$(BIN)/lpcb verify --profile standard --out reports/latest
+
+report: verify
+	cp reports/latest/report.md reports/latest/report.html reports/
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n auto
