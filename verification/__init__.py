@@ -1,9 +1,11 @@
 """Checks every claim of the paper against lpcb and says HOLDS, REFUTED or UNDECIDED, with numbers."""
 
+from verification.audit import AuditResult, audit
 from verification.claim import Check, Claim, Context, Experiment, Setting
 from verification.verdict import Evidence, Figure, Finding, Measure, Series, decide
 
 __all__ = [
+    "AuditResult",
     "Check",
     "Claim",
     "Context",
@@ -14,5 +16,6 @@ __all__ = [
     "Measure",
     "Series",
     "Setting",
+    "audit",
     "decide",
 ]

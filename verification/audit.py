@@ -1,4 +1,4 @@
-"""``audit``: is a randomizer as private as it claims? Anyone's randomizer, by its log-density or by samples."""
+"""``audit``: is anyone's randomizer as private as it claims? By its log-density, or by samples alone."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def audit(
     alpha = _check(epsilon, delta, confidence, samples)
     draw = _draw(randomizer)
     knows = callable(getattr(randomizer, "log_density", None))
-    found, scope = _find(randomizer, draw, pair, pairs, domain, Aim(epsilon, delta, alpha, samples // 4), seed)
+    found, scope = _find(
+        randomizer, draw, pair, pairs, domain, Aim(epsilon, delta, alpha, samples // 4), seed
+    )
     left = samples - found.samples
     white = None
     if knows:
@@ -157,7 +159,9 @@ def _decide(
     if black.refuted:
         text = _shown(black, epsilon, delta)
         if exact is not None and not exceeds(exact, epsilon):
-            text += f"; this contradicts the closed form's loss of {exact:.6g}: they are not the same mechanism"
+            text += (
+                f"; this contradicts the closed form's loss of {exact:.6g}: they are not the same mechanism"
+            )
         return "REFUTED", f"{text}, {sure}", "samples"
     if exact is not None and not exceeds(exact, epsilon) and found.exhaustive:
         return "HOLDS", f"the closed form gives a loss of {exact:.6g}, at most {epsilon:g}", "closed form"
@@ -224,7 +228,8 @@ def _draw(randomizer: Any) -> Draw:
     release = getattr(randomizer, "release", randomizer)
     if not callable(release):
         raise ValueError(
-            f"randomizer is a callable (value, rng, size) -> array or has a method release, not {randomizer!r}"
+            f"randomizer is a callable (value, rng, size) -> array, or has such a method release, "
+            f"not {randomizer!r}"
         )
     draw: Draw = release
     return draw

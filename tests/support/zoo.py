@@ -167,7 +167,10 @@ ZOO: tuple[Animal, ...] = (
     ),
     Animal("Laplace on a coarse grid", coarse_laplace(1.0, 1 / 64), (0.0, 1 / 3), 1.0, math.inf, False),
     Animal("leaks once in a thousand", leaky_laplace(1.0), (0.0, 1.0), 1.0, math.inf, False),
-    Animal("noise shared by two coordinates", shared_noise(1.0), (_counts(0, 0), _counts(0, 1)), 1.0, math.inf, False),
+    Animal(
+        "noise shared by two coordinates", shared_noise(1.0), (_counts(0, 0), _counts(0, 1)),
+        1.0, math.inf, False,
+    ),
 )  # fmt: skip
 CORRECT = tuple(animal for animal in ZOO if animal.correct)
 BROKEN = tuple(animal for animal in ZOO if not animal.correct)

@@ -1,4 +1,4 @@
-"""Privacy loss of a randomizer: exactly, by its log-density, or from samples alone with a confidence level."""
+"""Privacy loss of a randomizer: exactly, by its log-density, or from samples with a confidence level."""
 
 from verification.evidence.privacy.blackbox import BlackBox, EventTest, blackbox
 from verification.evidence.privacy.exact import Counts, delta_low, detectable, epsilon_low, refutes

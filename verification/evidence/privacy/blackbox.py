@@ -1,7 +1,7 @@
 """The black-box audit of one pair of inputs: events chosen on a pilot sample, tested on a fresh one.
 
-Up to three events are tested: the one that promises the largest ε, the one that refutes the claim most surely,
-the one that promises the largest δ. They share alpha, so that all bounds hold together with confidence
+Up to three events are tested: those that promise the largest ε, the surest refutation of the claim and the
+largest δ. They share alpha, so that all bounds hold together with confidence
 1 − alpha, and a claim refuted by any of them is refuted at alpha. Samples must be independent: a randomizer
 that shares noise between the samples of one call is outside of what an audit by samples can judge.
 """
@@ -11,17 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from verification.evidence.privacy.events import Aim, Choice, Event, Goal, choose
-from verification.evidence.privacy.exact import Counts, delta_low, detectable, epsilon_low
+from verification.evidence.privacy.exact import Bound, Counts, delta_low, detectable, epsilon_low, refutes
 from verification.evidence.privacy.outputs import Outputs, Source
 from verification.evidence.privacy.scores import Score, learn
 from verification.seeds import generator
 
-Bound = Literal["epsilon", "delta"]
 Draw = Callable[[Any, np.random.Generator, int], Any]
 PILOT_SHARE = 0.2
 MOST_PILOT, MOST_PILOT_ENTRIES = 400_000, 20_000_000
@@ -34,11 +33,30 @@ FEWEST = 40
 
 
 @dataclass(frozen=True)
-class EventTest:
-    """One event, how often it was seen in the fresh sample, and the bound at level ``alpha``.
+class Seen:
+    """One event, how often it was seen in the fresh sample, and the level at which it is tested for a bound.
 
     ``direction`` is 0 if the event is likelier under the pair's first value, 1 if under its second.
     """
+
+    bounds: Bound
+    event: str
+    direction: int
+    counts: Counts
+    alpha: float
+
+    def refutes(self, epsilon: float, delta: float) -> bool:
+        return refutes(self.counts, epsilon, delta, self.alpha, by=self.bounds)
+
+    def low(self, epsilon: float, delta: float) -> float:
+        if self.bounds == "epsilon":
+            return epsilon_low(self.counts, delta, self.alpha)
+        return delta_low(self.counts, epsilon, self.alpha)
+
+
+@dataclass(frozen=True)
+class EventTest:
+    """What was seen and the bound, ``low``, that follows at level ``alpha``."""
 
     bounds: Bound
     event: str
@@ -49,6 +67,12 @@ class EventTest:
     n2: int
     alpha: float
     low: float
+
+    @staticmethod
+    def of(seen: Seen, epsilon: float, delta: float) -> EventTest:
+        c = seen.counts
+        low = seen.low(epsilon, delta)
+        return EventTest(seen.bounds, seen.event, seen.direction, c.k1, c.n1, c.k2, c.n2, seen.alpha, low)
 
 
 @dataclass(frozen=True)
@@ -80,34 +104,50 @@ def blackbox(
     bits: bool = False,
 ) -> BlackBox:
     """Audit ``pair`` with ``samples`` samples in all; ``extra`` are scores known beforehand."""
+    seen, drawn = observe(draw, pair, epsilon, delta, alpha, samples, seed, extra, bits)
+    tests = tuple(EventTest.of(one, epsilon, delta) for one in seen)
+    best = max((t for t in tests if t.bounds == "epsilon"), key=lambda t: t.low)
+    delta_found = max((t.low for t in tests if t.bounds == "delta"), default=0.0)
+    rate = (best.k2 + 0.5) / (best.n2 + 1)
+    return BlackBox(
+        epsilon_low=best.low,
+        delta_low=delta_found,
+        detectable=detectable(best.n1, best.n2, rate, epsilon, delta, best.alpha),
+        refuted=best.low > epsilon or delta_found > delta,
+        samples=drawn,
+        tests=tests,
+    )
+
+
+def observe(
+    draw: Draw,
+    pair: tuple[Any, Any],
+    epsilon: float,
+    delta: float,
+    alpha: float,
+    samples: int,
+    seed: int,
+    extra: Sequence[Score] = (),
+    bits: bool = False,
+) -> tuple[tuple[Seen, ...], int]:
+    """The random part of an audit: what was seen of the chosen events, and the number of samples drawn."""
     sources = [Source(draw, value, generator(seed, "audit", "black box", i)) for i, value in enumerate(pair)]
     pilot = _pilot_size(sources, samples)
     n = samples // 2 - pilot - 1
-    chosen = _choose(sources, pilot, Aim(epsilon, delta, alpha, n), seed, extra, bits)
-    plan = _plan(chosen, alpha)
-    seen = [_count(source, n, [event for event, _, _ in plan]) for source in sources]
-    tests = tuple(
-        _test(event, kind, level, seen[event.likelier][i], seen[1 - event.likelier][i], n, epsilon, delta)
-        for i, (event, kind, level) in enumerate(plan)
-    )
-    bounds = {kind: max((t.low for t in tests if t.bounds == kind), default=0.0) for kind in ("epsilon", "delta")}
-    best = max((t for t in tests if t.bounds == "epsilon"), key=lambda t: t.low)
-    rate = (best.k2 + 0.5) / (n + 1)
-    return BlackBox(
-        epsilon_low=bounds["epsilon"],
-        delta_low=bounds["delta"],
-        detectable=detectable(n, n, rate, epsilon, delta, best.alpha),
-        refuted=bounds["epsilon"] > epsilon or bounds["delta"] > delta,
-        samples=sum(source.drawn for source in sources),
-        tests=tests,
-    )
+    plan = _plan(_choose(sources, pilot, Aim(epsilon, delta, alpha, n), seed, extra, bits), alpha)
+    totals = [_count(source, n, [event for event, _, _ in plan]) for source in sources]
+    seen = []
+    for i, (event, bounds, level) in enumerate(plan):
+        ours, theirs = totals[event.likelier][i], totals[1 - event.likelier][i]
+        seen.append(Seen(bounds, event.name, event.likelier, Counts(ours, n, theirs, n), level))
+    return tuple(seen), sum(source.drawn for source in sources)
 
 
 def _pilot_size(sources: Sequence[Source], samples: int) -> int:
     """Asked after one sample each, which shows how large an output is."""
     if samples < 4 * FEWEST:
         raise ValueError(f"samples is at least {4 * FEWEST}, not {samples!r}")
-    width = max(source.sample(1).numbers.shape[1] for source in sources)
+    width: int = max(source.sample(1).numbers.shape[1] for source in sources)
     wanted = max(FEWEST, int(samples * PILOT_SHARE / 2))
     return min(wanted, MOST_PILOT, max(1000, MOST_PILOT_ENTRIES // max(1, width)))
 
@@ -122,7 +162,7 @@ def _choose(
 
 
 def _plan(chosen: dict[Goal, Choice], alpha: float) -> list[tuple[Event, Bound, float]]:
-    """Which events are tested for what, and at which level; only where they promise something of their own."""
+    """Which events are tested for what, and at which level; only those that promise something more."""
     largest, surest, leak = chosen["epsilon"], chosen["refute"], chosen["delta"]
     if surest.promise <= 0 or largest.promises["refute"] >= 0.9 * surest.promise:
         events = [largest.event]
@@ -141,21 +181,6 @@ def _count(source: Source, n: int, events: Sequence[Event]) -> list[int]:
         for i, event in enumerate(events):
             totals[i] += event.count(outputs)
     return totals
-
-
-def _test(
-    event: Event,
-    kind: Bound,
-    level: float,
-    k1: int,
-    k2: int,
-    n: int,
-    epsilon: float,
-    delta: float,
-) -> EventTest:
-    counts = Counts(k1, n, k2, n)
-    low = epsilon_low(counts, delta, level) if kind == "epsilon" else delta_low(counts, epsilon, level)
-    return EventTest(kind, event.name, event.likelier, k1, n, k2, n, level, low)
 
 
 def quick_bound(first: Outputs, second: Outputs, aim: Aim, seed: int) -> float:

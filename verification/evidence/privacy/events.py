@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
 from verification.evidence.privacy.outputs import Array, Outputs
@@ -38,7 +39,7 @@ class Event:
     threshold: float
     likelier: int
 
-    def contains(self, outputs: Outputs) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def contains(self, outputs: Outputs) -> NDArray[np.bool_]:
         values = self.score(outputs)
         return values >= self.threshold if self.above else values <= self.threshold
 
@@ -110,9 +111,9 @@ def _scan(score: Score, x: Array, y: Array, aim: Aim) -> dict[Goal, Choice]:
     best: dict[Goal, Choice] = {}
     for above in (True, False):
         if above:
-            counts = [len(z) - np.searchsorted(z, at, "left") for z in (x, y)]
+            counts = [np.asarray(len(z) - np.searchsorted(z, at, "left"), np.int64) for z in (x, y)]
         else:
-            counts = [np.searchsorted(z, at, "right") for z in (x, y)]
+            counts = [np.asarray(np.searchsorted(z, at, "right"), np.int64) for z in (x, y)]
         for likelier in (0, 1):
             promises = _promises(counts[likelier], counts[1 - likelier], n, aim)
             for goal in GOALS:
@@ -136,7 +137,7 @@ def _thresholds(pooled: Array) -> Array:
     return np.asarray(values[np.unique(ranks.astype(int))])
 
 
-def _promises(k1: Array, k2: Array, n: int, aim: Aim) -> dict[Goal, Array]:
+def _promises(k1: NDArray[np.int64], k2: NDArray[np.int64], n: int, aim: Aim) -> dict[Goal, Array]:
     """What an event seen k1 and k2 times in n pilot samples promises in a test of aim.n samples.
 
     In angles asin √p, whose standard deviation is 1/(2√n): the pilot's error first, then the test's.

@@ -21,6 +21,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from scipy import optimize, special, stats
 from verification.evidence.tails import POWER, clopper_pearson
 
 Array = NDArray[np.float64]
+Bound = Literal["epsilon", "delta"]
 
 NUISANCE = 0.02
 """The share of alpha that is spent on the interval for q."""
@@ -61,7 +63,7 @@ def epsilon_low(counts: Counts, delta: float = 0.0, alpha: float = 0.01) -> floa
     """The largest ε for which P ≤ e^ε Q + δ is refuted at level alpha; 0 if none is.
 
     >>> round(epsilon_low(Counts(1000, 1000, 0, 1000)), 2), round(math.log(1000 / math.log(100)), 2)
-    (5.37, 5.38)
+    (5.38, 5.38)
     """
     _check(alpha, delta=delta)
     return _epsilon_low(counts, float(delta), float(alpha))
@@ -71,7 +73,7 @@ def delta_low(counts: Counts, epsilon: float, alpha: float = 0.01) -> float:
     """The largest δ for which P ≤ e^ε Q + δ is refuted at level alpha; 0 if none is.
 
     >>> round(delta_low(Counts(500, 1000, 0, 1000), epsilon=1.0), 2)
-    0.45
+    0.46
     """
     _check(alpha, epsilon=epsilon)
     region = Region.of_delta(counts, epsilon, alpha)
@@ -80,14 +82,19 @@ def delta_low(counts: Counts, epsilon: float, alpha: float = 0.01) -> float:
     return _largest(region, lambda delta: (epsilon, delta), alpha, 1.0)
 
 
-def refutes(counts: Counts, epsilon: float, delta: float = 0.0, alpha: float = 0.01) -> bool:
-    """Do the counts refute P ≤ e^ε Q + δ at level alpha?
+def refutes(
+    counts: Counts, epsilon: float, delta: float = 0.0, alpha: float = 0.01, by: Bound = "epsilon"
+) -> bool:
+    """Do the counts refute P ≤ e^ε Q + δ at level alpha? ``by`` says whose bound's order is used.
 
     >>> refutes(Counts(600, 1000, 400, 1000), 0.2), refutes(Counts(600, 1000, 400, 1000), 0.4)
     (True, False)
     """
     _check(alpha, epsilon=epsilon, delta=delta)
-    region = Region.of_epsilon(counts, delta, alpha)
+    if by == "epsilon":
+        region = Region.of_epsilon(counts, delta, alpha)
+    else:
+        region = Region.of_delta(counts, epsilon, alpha)
     return region is not None and region.certified(epsilon, delta, alpha * (1 - NUISANCE))
 
 
@@ -100,7 +107,7 @@ def detectable(
     not even P = 1 would be enough.
 
     >>> round(detectable(10_000, 10_000, 0.2, epsilon=1.0), 2)
-    1.15
+    1.12
     """
     _check(alpha, epsilon=epsilon, delta=delta)
     if not 0 < q < 1:
@@ -243,21 +250,21 @@ def _largest(region: Region, null: Callable[[float], tuple[float, float]], alpha
             continue
         found = high
         if excess(high, whole * part) > 0:
-            found = float(optimize.brentq(excess, 0.0, high, args=(whole * part,), xtol=1e-9, rtol=1e-7))
+            found = float(optimize.brentq(excess, 0.0, high, args=(whole * part,), xtol=1e-8, rtol=1e-6))
         if region.certified(*null(found), level):
             return found
     # Between the probes there was more, or only a hair of slack is left: ask at 0 and below what was found.
     if not region.certified(*null(0.0), level):
         return 0.0
     low, high = 0.0, high
-    for _ in range(20):
+    for _ in range(12):
         middle = (low + high) / 2
         low, high = (middle, high) if region.certified(*null(middle), level) else (low, middle)
     return low
 
 
 def _region(counts: Counts, alpha: float, factor: float, shift: float) -> Region:
-    """{L(k1) ≥ factor · U(k2) + shift} for a factor and shift at which the observed outcome is on the edge."""
+    """{L(k1) ≥ factor · U(k2) + shift}, with the observed outcome on its edge."""
     starts = _blocks(counts, alpha)
     critical = _critical(factor * _upper(starts, counts.n2, alpha) + shift, counts.n1, alpha)
     # Rounding must not push the observed outcome out of its own region.
@@ -271,7 +278,7 @@ def _blocks(counts: Counts, alpha: float) -> Array:
     """First k2 of each block; beyond both ends of what q's interval makes likely, one block each."""
     low, high = clopper_pearson(counts.k2, counts.n2, alpha * NUISANCE)
     n, reach = counts.n2, float(stats.norm.isf(alpha * NUISANCE)) / (2 * math.sqrt(counts.n2))
-    first, last = max(0.0, _angle(low) - reach), min(math.pi / 2, _angle(high) + reach)
+    first, last = max(0.0, float(_angle(low)) - reach), min(math.pi / 2, float(_angle(high)) + reach)
     step = BLOCK / (2 * math.sqrt(n))
     angles = np.linspace(first, last, max(2, math.ceil((last - first) / step)))
     inner = np.floor(n * np.sin(angles) ** 2)
@@ -279,7 +286,7 @@ def _blocks(counts: Counts, alpha: float) -> Array:
 
 
 def _limits(counts: Counts, alpha: float) -> tuple[float, float]:
-    return float(_lower(counts.k1, counts.n1, alpha)), float(_upper(np.float64(counts.k2), counts.n2, alpha))
+    return float(_lower(counts.k1, counts.n1, alpha)), float(_upper(np.asarray(counts.k2), counts.n2, alpha))
 
 
 def _margin(n: int, alpha: float) -> float:
@@ -294,7 +301,7 @@ def _lower(k: int, n: int, alpha: float) -> float:
 
 
 def _critical(x: Array, n: int, alpha: float) -> Array:
-    """The smallest k with _lower(k) ≥ x, n + 1 if none; a hair low, so that rounding errs to the safe side."""
+    """The smallest k with _lower(k) ≥ x, n + 1 if none; a hair low, so that rounding is on the safe side."""
     v = _margin(n, alpha)
     angle = np.arcsin(np.sqrt(np.clip(x, 0.0, 1.0)))
     angle = (angle + np.sqrt(angle**2 + 4 * angle * v)) / 2
@@ -302,7 +309,7 @@ def _critical(x: Array, n: int, alpha: float) -> Array:
     return np.asarray(np.where((x > 1) | (angle > np.pi / 2 * (1 + 1e-12)), n + 1.0, np.maximum(k, 0.0)))
 
 
-def _upper(k: Array, n: int, alpha: float) -> Array:
+def _upper(k: NDArray[Any], n: int, alpha: float) -> Array:
     angle = np.arcsin(np.sqrt((k + 1) / (n + 1))) + _margin(n, alpha)
     return np.asarray(np.sin(np.minimum(angle, np.pi / 2)) ** 2)
 
@@ -325,12 +332,12 @@ def _partner(q: Array, epsilon: float, delta: float) -> Array:
 
 
 def _angle(p: float | Array) -> Array:
-    return np.arcsin(np.sqrt(p))
+    return np.asarray(np.arcsin(np.sqrt(p)))
 
 
 def _by_angle(low: float, high: float, points: int) -> Array:
     # min keeps the ends exact: sin(asin(x)) may come out above x.
-    return np.clip(np.sin(np.linspace(_angle(low), _angle(high), points)) ** 2, low, high)
+    return np.asarray(np.clip(np.sin(np.linspace(_angle(low), _angle(high), points)) ** 2, low, high))
 
 
 def _check(alpha: float, epsilon: float = 0.0, delta: float = 0.0) -> None:

@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from verification.evidence.privacy.outputs import Array, Keys, Outputs
@@ -116,7 +115,7 @@ def columns(first: Outputs, second: Outputs, bits: bool = False) -> list[Column]
     m = first.numbers.shape[1]
     entries = list(range(m)) if m <= MOST_ENTRIES else _most_different(first.numbers, second.numbers)
     found = [Column("entry", i) for i in entries]
-    if 2 <= m:
+    if m >= 2:
         found += [Column("total"), Column("largest"), Column("smallest")]
     if m <= MOST_PAIRED:
         for i in range(m):
@@ -139,7 +138,9 @@ def _most_different(x: Array, y: Array) -> list[int]:
         centre = (x.mean(axis=0) + y.mean(axis=0)) / 2
         far, near = np.abs(x - centre), np.abs(y - centre)
         spread = np.sqrt(x.var(axis=0) + y.var(axis=0)) + 1e-300
-        gap = np.maximum(np.abs(x.mean(axis=0) - y.mean(axis=0)), np.abs(far.mean(axis=0) - near.mean(axis=0)))
+        gap = np.maximum(
+            np.abs(x.mean(axis=0) - y.mean(axis=0)), np.abs(far.mean(axis=0) - near.mean(axis=0))
+        )
     return [int(i) for i in np.argsort(-np.nan_to_num(gap / spread), kind="stable")[:MOST_ENTRIES]]
 
 
@@ -275,6 +276,8 @@ class Boosted:
 
 def boosted(found: Sequence[Column], first: Outputs, second: Outputs, seed: int) -> Boosted | None:
     """None for samples too small to learn from."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # a second to import, seldom needed
+
     rows = min(len(first), len(second), BOOST_ROWS)
     if rows < BOOST_FROM or not found:
         return None
@@ -315,9 +318,7 @@ class Kind:
         return np.full(len(outputs), float(outputs.kind == self.kind))
 
 
-def learn(
-    first: Outputs, second: Outputs, seed: int, boost: bool = True, bits: bool = False
-) -> list[Score]:
+def learn(first: Outputs, second: Outputs, seed: int, boost: bool = True, bits: bool = False) -> list[Score]:
     """All scores for telling ``first`` from ``second``, simple ones first."""
     if first.kind != second.kind:
         return [Kind(first.kind)]

@@ -42,7 +42,7 @@ class Box:
         low, high = (np.asarray(v, dtype=np.float64) for v in (self.low, self.high))
         if low.shape != high.shape or not np.isfinite([low, high]).all() or not (low < high).all():
             raise ValueError(
-                f"domain: low and high are finite, of one shape, with low < high, not {self.low!r}, {self.high!r}"
+                f"domain: low < high, finite and of one shape, not low={self.low!r} and high={self.high!r}"
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -65,7 +65,12 @@ class Found:
 
 
 def of_pairs(
-    pairs: Sequence[Pair], draw: Draw, loss: Callable[[Any, Any], float] | None, aim: Aim, budget: int, seed: int
+    pairs: Sequence[Pair],
+    draw: Draw,
+    loss: Callable[[Any, Any], float] | None,
+    aim: Aim,
+    budget: int,
+    seed: int,
 ) -> Found:
     """The worst of the given pairs."""
     if loss is not None:
@@ -79,7 +84,12 @@ def of_pairs(
 
 
 def of_values(
-    values: Sequence[Any], draw: Draw, loss: Callable[[Any, Any], float] | None, aim: Aim, budget: int, seed: int
+    values: Sequence[Any],
+    draw: Draw,
+    loss: Callable[[Any, Any], float] | None,
+    aim: Aim,
+    budget: int,
+    seed: int,
 ) -> Found:
     """The worst pair of a finite domain."""
     return of_pairs(list(itertools.combinations(values, 2)), draw, loss, aim, budget, seed)
@@ -151,7 +161,13 @@ def _climb(box: Box, loss: Callable[[Any, Any], float], rng: np.random.Generator
         return -min(loss(box.value(units[:d]), box.value(units[d:])), 1e300)
 
     found = optimize.differential_evolution(
-        below, [(0.0, 1.0)] * (2 * d), rng=rng, maxiter=60, popsize=12, polish=False, init="sobol"
+        below,
+        optimize.Bounds(np.zeros(2 * d), np.ones(2 * d)),
+        rng=rng,
+        maxiter=60,
+        popsize=12,
+        polish=False,
+        init="sobol",
     )
     # Extremes tend to lie at corners, which evolution only approaches.
     corner = np.round(found.x)

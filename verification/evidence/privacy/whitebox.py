@@ -9,7 +9,7 @@ approximation. A witness is an output that occurred under one input and is impos
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -240,12 +240,9 @@ def _climb(
 
     with np.errstate(all="ignore"):
         for start in order:
-            options = {"maxfev": 400, "xatol": 1e-9}
-            found = optimize.minimize(
-                lambda z: -gain(z), raw[start].ravel(), method="Nelder-Mead", options=options
-            )
-            if -float(found.fun) > best:
-                best, where = -float(found.fun), found.x.reshape(1, *shape)
+            top, point = _uphill(gain, raw[start].ravel())
+            if top > best:
+                best, where = top, point.reshape(1, *shape)
             if math.isinf(best):
                 break
         rng = generator(seed, "audit", "white box", "around")
@@ -254,6 +251,11 @@ def _climb(
         )
         attained = max(attained, *(gain(z) for z in near))
     return max(best, attained), attained, _plain(where)
+
+
+def _uphill(gain: Callable[[Array], float], start: Array) -> tuple[float, Array]:
+    found = optimize.minimize(lambda z: -gain(z), start, method="Nelder-Mead", options={"maxfev": 400})
+    return -float(found.fun), np.asarray(found.x)
 
 
 def _continuous(outputs: Outputs) -> bool:
