@@ -20,7 +20,8 @@ from lpcb.arrays import Array
 from lpcb.lplr.update import mechanisms
 from lpcb.mechanisms import Mechanism, Wishart
 from verification.claim import Check, Claim, Context
-from verification.evidence.losses import first_layer, loss_finding, places
+from verification.evidence.losses import Place, first_layer, loss_finding, places
+from verification.evidence.report_audit import black_box
 from verification.evidence.tails import clopper_pearson
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series
 from verification.views import worst_update
@@ -35,6 +36,10 @@ def exact_loss(context: Context, statistic: str) -> Finding:
     share = 1.0 if statistic == "joint" else 1 / 3
     name = _name(statistic)
     return loss_finding(context, where, lambda view, rng: worst_update(view, statistic, rng), share, name)
+
+
+def by_samples(context: Context, statistic: str) -> Finding:
+    return black_box(context, statistic, Place(2, 1, 1.0, 0), 1.0 if statistic == "joint" else 1 / 3)
 
 
 def _name(statistic: str) -> str:
@@ -142,9 +147,14 @@ def _claim(
         repaired=_statement(what, share) + " One oracle, noise of the repaired mechanism.",
         method=(
             "On views of every layer the exact loss (a closed form) is maximised over pairs of users; the "
-            "triangle inequality bounds it over all pairs."
+            "triangle inequality bounds it over all pairs. The auditor, which sees outputs alone, is run on "
+            "the worst pair."
         ),
-        checks=(Check("exact loss", partial(exact_loss, statistic=statistic), random=False), *extra),
+        checks=(
+            Check("exact loss", partial(exact_loss, statistic=statistic), random=False),
+            Check("black box", partial(by_samples, statistic=statistic), random=True),
+            *extra,
+        ),
         guards=frozenset(guards),
         baselined=frozenset({first_layer(_name(statistic))}),
     )

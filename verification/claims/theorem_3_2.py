@@ -8,7 +8,8 @@ action changes two cells in each of two oracles.
 from __future__ import annotations
 
 from verification.claim import Check, Claim, Context
-from verification.evidence.losses import first_layer, loss_finding, places
+from verification.evidence.losses import Place, first_layer, loss_finding, places
+from verification.evidence.report_audit import black_box
 from verification.verdict import Finding
 from verification.views import worst_interval, worst_update
 
@@ -26,6 +27,10 @@ def interval(context: Context) -> Finding:
     return loss_finding(context, where, worst_interval, 1.0, "a report to an interval batch")
 
 
+def by_samples(context: Context) -> Finding:
+    return black_box(context, "joint", Place(2, 2, 1.0, 0), 1.0)
+
+
 PRIVACY = Claim(
     id="thm-3.2-privacy",
     title="Theorem 3.2, privacy",
@@ -41,7 +46,11 @@ PRIVACY = Claim(
         "On views of every layer the exact loss of the whole report is maximised over pairs of users with "
         "different actions, bins and rewards; the triangle inequality bounds it over all pairs."
     ),
-    checks=(Check("update batches", update, random=False), Check("interval batches", interval, random=False)),
+    checks=(
+        Check("update batches", update, random=False),
+        Check("interval batches", interval, random=False),
+        Check("black box", by_samples, random=True),
+    ),
     guards=frozenset({"joint-actions", "replacement-sensitivity", "symmetric-noise"}),
     baselined=frozenset({first_layer(UPDATE)}),
 )
