@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -13,8 +13,10 @@ import numpy as np
 from verification.evidence.privacy import search
 from verification.evidence.privacy.blackbox import BlackBox, Draw, blackbox
 from verification.evidence.privacy.events import Aim
+from verification.evidence.privacy.outputs import Source
 from verification.evidence.privacy.scores import Density
 from verification.evidence.privacy.whitebox import WhiteBox, closed_form, exceeds, log_ratio, whitebox
+from verification.seeds import generator
 from verification.serialise import plain
 from verification.verdict import Verdict
 
@@ -189,8 +191,14 @@ def _find(
     if pair is not None:
         return search.Found(_pair("pair", pair), 1, 0, True), "this pair"
     budget = int(4 * aim.n * SEARCH_SHARE)
-    known = callable(getattr(randomizer, "loss", None)) or hasattr(randomizer, "outputs")
-    loss = (lambda a, b: _known(randomizer, a, b)) if known else None
+    loss, counter = _loss(randomizer, draw, budget, seed)
+    found, scope = _search(draw, pairs, domain, loss, aim, budget, seed)
+    return replace(found, samples=found.samples + counter()), scope
+
+
+def _search(
+    draw: Draw, pairs: Any, domain: Any, loss: search.Loss | None, aim: Aim, budget: int, seed: int
+) -> tuple[search.Found, str]:
     if pairs is not None:
         checked = [_pair(f"pairs[{i}]", p) for i, p in enumerate(pairs)]
         if not checked:
@@ -209,7 +217,31 @@ def _find(
             f"domain is a list of at least two inputs, a Box or a hypothesis strategy, not {domain!r}"
         )
     found = search.of_values(values, draw, loss, aim, budget, seed)
-    return found, f"all pairs of {len(values)} inputs"
+    if found.exhaustive:
+        return found, f"all pairs of {len(values)} inputs"
+    return found, f"the worst of {found.looked_at} pairs of {len(values)} inputs"
+
+
+def _loss(
+    randomizer: Any, draw: Draw, budget: int, seed: int
+) -> tuple[search.Loss | None, Callable[[], int]]:
+    """How pairs can be judged without racing them, and how many samples that has taken."""
+    if callable(getattr(randomizer, "loss", None)) or hasattr(randomizer, "outputs"):
+        return search.Loss(lambda a, b: _known(randomizer, a, b), True), lambda: 0
+    if not callable(getattr(randomizer, "log_density", None)):
+        return None, lambda: 0
+    n, drawn = max(2, budget // (2 * search.EVALUATIONS)), [0]
+
+    def largest(a: Any, b: Any) -> float:
+        found = []
+        for i, (value, other) in enumerate(((a, b), (b, a))):
+            # The same randomness for every pair: then the largest loss is a function of the pair.
+            outputs = Source(draw, value, generator(seed, "audit", "search", "loss", i)).sample(n)
+            found.append(float(log_ratio(randomizer, value, other, outputs).max()))
+            drawn[0] += n
+        return max(found)
+
+    return search.Loss(largest, False), lambda: drawn[0]
 
 
 def _known(randomizer: Any, value: Any, other: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -73,7 +74,8 @@ def _load(target: str) -> Any:
     if module_name.endswith(".py") and not Path(module_name).is_file():
         raise ValueError(f"randomizer {target!r}: there is no file {module_name!r}")
     try:
-        found: Any = load_module(module_name)
+        # load_module speaks of claims; what it does not find is reported here.
+        found: Any = load_module(module_name) if module_name.endswith(".py") else import_module(module_name)
     except Exception as error:
         raise ValueError(
             f"randomizer {target!r}: {module_name!r} cannot be imported: {type(error).__name__}: {error}"

@@ -1,4 +1,4 @@
-"""The lpcb command: verify, gate, replay, explain, diff, and lpcb's own simulate."""
+"""The lpcb command: verify, gate, replay, explain, diff, audit, and lpcb's own simulate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from lpcb.cli import simulate
 from verification import baseline
+from verification.audit_cli import audit_command
 from verification.console import CleanGroup, brief, complain, progress, say, show_table
 from verification.diff import diff as compare_reports
 from verification.fingerprint import versions
@@ -224,6 +225,7 @@ def diff(
 
 
 app.command()(simulate)
+app.command("audit")(audit_command)
 
 
 def _list(registry: Registry) -> None:

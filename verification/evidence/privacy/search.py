@@ -1,14 +1,13 @@
 """Looking for the pair of inputs that shows the largest loss; what is found is then audited on fresh samples.
 
 A domain is a finite list of inputs, a :class:`Box` of real vectors, or a hypothesis strategy. With a closed
-form the loss itself is maximised. Otherwise candidates are raced: all of them on a few samples each, the best
-third on three times as many, and so on; in a box the winners are then varied and raced again.
+form the loss itself is maximised, with a log-density the largest loss among a few samples. Otherwise pairs are
+raced: all of them on a few samples each, the best again on more; in a box the winner is then varied.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +26,11 @@ FEWEST = 120
 MOST_PAIRS = 300
 """Pairs that enter a race; of more, this many are drawn at random."""
 MOST_CORNERS = 16
-ROUNDS = 4
+FIRST_SHARE = 0.6
+VARIATIONS = 5
 EXAMPLES = 60
+EVALUATIONS, MEMBERS = 1200, 32
+"""How often differential evolution in a box asks for a loss, at most, and the size of its population."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,14 @@ class Box:
 
 
 @dataclass(frozen=True)
+class Loss:
+    """A way to judge a pair without racing; ``exact`` if what it gives is the loss itself."""
+
+    of: Callable[[Any, Any], float]
+    exact: bool
+
+
+@dataclass(frozen=True)
 class Found:
     """The pair found, how many pairs were looked at and samples drawn, and whether that was all there are."""
 
@@ -67,16 +77,16 @@ class Found:
 def of_pairs(
     pairs: Sequence[Pair],
     draw: Draw,
-    loss: Callable[[Any, Any], float] | None,
+    loss: Loss | None,
     aim: Aim,
     budget: int,
     seed: int,
 ) -> Found:
     """The worst of the given pairs."""
     if loss is not None:
-        losses = [loss(*pair) for pair in pairs]
+        losses = [loss.of(*pair) for pair in pairs]
         worst = int(np.argmax(losses))
-        return Found(pairs[worst], len(pairs), 0, True, losses[worst])
+        return Found(pairs[worst], len(pairs), 0, True, losses[worst] if loss.exact else None)
     order = generator(seed, "audit", "search", "pairs").permutation(len(pairs))[:MOST_PAIRS]
     race = _Race(draw, aim, seed)
     best = race.run([pairs[i] for i in order], budget)[0]
@@ -86,7 +96,7 @@ def of_pairs(
 def of_values(
     values: Sequence[Any],
     draw: Draw,
-    loss: Callable[[Any, Any], float] | None,
+    loss: Loss | None,
     aim: Aim,
     budget: int,
     seed: int,
@@ -95,37 +105,37 @@ def of_values(
     return of_pairs(list(itertools.combinations(values, 2)), draw, loss, aim, budget, seed)
 
 
-def of_box(
-    box: Box, draw: Draw, loss: Callable[[Any, Any], float] | None, aim: Aim, budget: int, seed: int
-) -> Found:
+def of_box(box: Box, draw: Draw, loss: Loss | None, aim: Aim, budget: int, seed: int) -> Found:
     """The worst pair found in a box: corners, centre and random points first, then variations of the best."""
     rng, d = generator(seed, "audit", "search", "box"), box.low.size
     if loss is not None:
         return _climb(box, loss, rng)
     corners = np.array(list(itertools.islice(itertools.product((0.0, 1.0), repeat=d), MOST_CORNERS)))
-    opposite = 1 - corners
-    points = np.unique(np.concatenate([corners, opposite, np.full((1, d), 0.5), rng.random((6, d))]), axis=0)
+    points = list(np.unique(np.concatenate([corners, 1 - corners]), axis=0))
+    points += [np.full(d, 0.5), *rng.random((6, d))]
+    units = [
+        (points[i], points[j])
+        for i, j in rng.permutation(list(itertools.combinations(range(len(points)), 2)))
+    ]
+    # Opposite corners first: they are where most mechanisms are worst, and a small budget cuts the end off.
+    units = sorted(units, key=lambda u: -float(np.abs(u[0] - u[1]).sum()))[:MOST_PAIRS]
     race = _Race(draw, aim, seed)
-    pairs = list(itertools.combinations(range(len(points)), 2))
-    points_ = list(points)
-    units = [(points_[i], points_[j]) for i, j in rng.permutation(pairs)[:MOST_PAIRS]]
-    for round_ in range(ROUNDS):
+    for step, share in ((0.3, FIRST_SHARE), (0.1, (1 - FIRST_SHARE) / 2), (0.0, (1 - FIRST_SHARE) / 2)):
         values = {id(u): box.value(u) for u in itertools.chain(*units)}
         candidates = [(values[id(a)], values[id(b)]) for a, b in units]
-        ranked = race.run(candidates, budget // ROUNDS)
-        best = next(u for u, c in zip(units, candidates, strict=True) if c is ranked[0])
-        step = 0.3 * 0.5**round_
-        varied = [
-            tuple(np.clip(u + step * rng.standard_normal(d) * (rng.random(d) < 0.5), 0, 1) for u in best)
-            for _ in range(12)
-        ]
-        units = [best, *((a, b) for a, b in varied)]
-    return Found(ranked[0], race.entered, race.drawn, False)
+        winner = race.run(candidates, int(budget * share))[0]
+        one, two = next(u for u, c in zip(units, candidates, strict=True) if c is winner)
+        units = [(one, two), *((_vary(one, step, rng), _vary(two, step, rng)) for _ in range(VARIATIONS))]
+    return Found(winner, race.entered, race.drawn, False)
 
 
-def of_strategy(
-    strategy: Any, draw: Draw, loss: Callable[[Any, Any], float] | None, aim: Aim, budget: int, seed: int
-) -> Found:
+def _vary(unit: Array, step: float, rng: np.random.Generator) -> Array:
+    """About half of the coordinates moved."""
+    moved = rng.random(len(unit)) < 0.5
+    return np.clip(unit + step * moved * rng.standard_normal(len(unit)), 0.0, 1.0)
+
+
+def of_strategy(strategy: Any, draw: Draw, loss: Loss | None, aim: Aim, budget: int, seed: int) -> Found:
     """The worst pair that hypothesis finds when it is told each pair's promise."""
     from hypothesis import HealthCheck, Phase, given, settings, target
 
@@ -142,38 +152,41 @@ def of_strategy(
     )
     @given(strategy, strategy)
     def look(one: Any, two: Any) -> None:
-        score = loss(one, two) if loss else race.score((one, two), budget // (4 * EXAMPLES))
+        score = loss.of(one, two) if loss else race.score((one, two), budget // (4 * EXAMPLES))
         best.append((score, (one, two)))
         target(float(np.clip(score, -1e6, 1e6)))
 
     look()
     exact, pair = max(best, key=lambda item: item[0])
-    return Found(pair, len(best), race.drawn, False, exact if loss else None)
+    return Found(pair, len(best), race.drawn, False, exact if loss and loss.exact else None)
 
 
-def _climb(box: Box, loss: Callable[[Any, Any], float], rng: np.random.Generator) -> Found:
+def _climb(box: Box, loss: Loss, rng: np.random.Generator) -> Found:
     """Differential evolution over both points at once; an infinite loss ends it."""
     d, looked = box.low.size, 0
 
     def below(units: Array) -> float:
         nonlocal looked
         looked += 1
-        return -min(loss(box.value(units[:d]), box.value(units[d:])), 1e300)
+        return -min(loss.of(box.value(units[:d]), box.value(units[d:])), 1e300)
 
+    start = rng.random((MEMBERS, 2 * d))
+    corners = np.round(start[: MEMBERS // 4, :d])
+    start[: MEMBERS // 4] = np.concatenate([corners, 1 - corners], axis=1)
+    start[0] = np.repeat([0.0, 1.0], d)
     found = optimize.differential_evolution(
         below,
         optimize.Bounds(np.zeros(2 * d), np.ones(2 * d)),
         rng=rng,
-        maxiter=60,
-        popsize=12,
+        maxiter=EVALUATIONS // MEMBERS - 2,
         polish=False,
-        init="sobol",
+        init=start,
     )
     # Extremes tend to lie at corners, which evolution only approaches.
     corner = np.round(found.x)
     unit = corner if below(corner) <= found.fun else found.x
     pair = (box.value(unit[:d]), box.value(unit[d:]))
-    return Found(pair, looked, 0, False, loss(*pair))
+    return Found(pair, looked, 0, False, loss.of(*pair) if loss.exact else None)
 
 
 class _Race:
@@ -184,21 +197,18 @@ class _Race:
 
     def run(self, pairs: Sequence[Pair], budget: int) -> list[Pair]:
         """``pairs``, best first."""
-        ranked = list(pairs)
-        rounds = max(1, math.ceil(math.log(max(2, len(ranked)), 3)))
-        alive = len(ranked)
-        while alive > 1 and len(_distinct(itertools.chain(*ranked[:alive]))) * FEWEST * rounds > budget:
-            alive -= 1
-        self.entered += alive
+        alive = list(pairs)
+        rounds = 2 if len(alive) > 4 else 1
+        while len(alive) > 1 and len(_distinct(itertools.chain(*alive))) * FEWEST * rounds > budget:
+            alive.pop()
+        self.entered += len(alive)
         for _ in range(rounds):
-            inputs = _distinct(itertools.chain.from_iterable(ranked[:alive]))
-            n = max(FEWEST, budget // (rounds * len(inputs)))
-            samples = {id(value): self._sample(value, n) for value in inputs}
-            scores = [self._score(samples[id(a)], samples[id(b)]) for a, b in ranked[:alive]]
-            order = sorted(range(alive), key=lambda i: -scores[i])
-            ranked = [ranked[i] for i in order] + ranked[alive:]
-            alive = max(1, math.ceil(alive / 3))
-        return ranked
+            inputs = _distinct(itertools.chain(*alive))
+            samples = {id(value): self._sample(value, budget // (rounds * len(inputs))) for value in inputs}
+            scores = [self._score(samples[id(a)], samples[id(b)]) for a, b in alive]
+            order = sorted(range(len(alive)), key=lambda i: -scores[i])
+            alive = [alive[i] for i in order[: max(3, len(alive) // 6)]]
+        return alive
 
     def score(self, pair: Pair, n: int) -> float:
         return self._score(self._sample(pair[0], n), self._sample(pair[1], n))

@@ -254,8 +254,8 @@ def _climb(
 
 
 def _uphill(gain: Callable[[Array], float], start: Array) -> tuple[float, Array]:
-    found = optimize.minimize(lambda z: -gain(z), start, method="Nelder-Mead", options={"maxfev": 400})
-    return -float(found.fun), np.asarray(found.x)
+    point = np.asarray(optimize.fmin(lambda z, *_, **__: -gain(z), start, maxfun=400, disp=0))
+    return gain(point), point
 
 
 def _continuous(outputs: Outputs) -> bool:
