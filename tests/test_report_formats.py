@@ -165,3 +165,13 @@ def test_errata_are_the_refuted_printed_statements_in_order():
     refuted = [r["id"] for r in given["rows"] if r["variant"] == "paper" and r["verdict"] == "REFUTED"]
     assert [claim.id for claim in model.view(given).errata] == refuted
     assert len(refuted) == 5
+
+
+def test_errata_name_every_fault_of_a_statement():
+    given = report(claims=12)
+    refuted = next(r for r in given["rows"] if r["variant"] == "paper" and r["verdict"] == "REFUTED")
+    fault = next(e for e in refuted["evidence"] if e["role"] == "decides" and e["verdict"] == "REFUTED")
+    refuted["evidence"].append(fault | {"check": "a second fault", "note": "and why it is one"})
+    faults = next(claim for claim in model.view(given).errata if claim.id == refuted["id"]).faults
+    assert [e["check"] for e in faults][-1] == "a second fault"
+    assert "a second fault" in markdown.render(given)

@@ -37,6 +37,13 @@ class ClaimView:
     def methods(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(row["method"] for row in self.rows if row["method"]))
 
+    @property
+    def faults(self) -> list[Json]:
+        """Every piece of evidence that refutes the printed statement, each a fault of its own."""
+        printed = self.row("paper")
+        found = [] if printed is None else printed["evidence"]
+        return [e for e in found if e["role"] == "decides" and e["verdict"] == "REFUTED"]
+
     def row(self, variant: Variant) -> Json | None:
         return next((row for row in self.rows if row["variant"] == variant), None)
 
