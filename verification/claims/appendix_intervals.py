@@ -32,10 +32,11 @@ from lpcb.lplr.pcr import Components
 from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context
 from verification.evidence.chernoff import laplace_sum_log_tail
+from verification.interval_adversary import adversary
 from verification.interval_cases import DELTA, INTERVALS
 from verification.interval_evidence import by_instance, everywhere, rates_by_dimension, tightness
 from verification.interval_scaled import SCALED, scaled_evidence
-from verification.verdict import Evidence, Finding
+from verification.verdict import Evidence, Finding, Measure
 
 SHARED = (
     "Oracles are fitted on instances chosen to be hard, at the printed constants; in every bin the largest "
@@ -207,6 +208,33 @@ def a5_rates(context: Context) -> Finding:
     return Finding(evidence, tightness(context, np.maximum(ratio, 0), "second term of A.5"))
 
 
+def a5_inside(context: Context) -> Finding:
+    """The worst noise found inside Lemma 4.2's event, theta* along the users, against the second term."""
+    worst, at = 0.0, {}
+    for d in range(1, 9):
+        spec = context.setting.spec(d=d, actions=1, horizon=10**18, delta=1e-36)
+        for m in range(1, d + 1):
+            found = adversary(spec, np.eye(d)[0], m)
+            if found.bins.active[0]:
+                second = 120 * (d + 1) ** 4 * spec.gamma**2 * spec.log_term(48)
+                ratio = found.partial_error * spec.alpha * found.psi * math.sqrt(found.bins.n) / second
+                if ratio > worst:
+                    worst, at = ratio, {"d": d, "users' directions": m, "error": found.partial_error}
+    evidence = Evidence(
+        check="noise inside Lemma 4.2's event",
+        grade="exact",
+        role="supports" if worst <= 1 else "decides",
+        scope="first layer, d = 1 to 8, delta = 1e-36, a bin at the threshold with users at its inner edge",
+        verdict="HOLDS" if worst <= 1 else "REFUTED",
+        value=worst,
+        bound=1.0,
+        interval=(worst, worst),
+        note=f"partial error over its bound is at most {worst:.3g}, at {at}",
+        counterexample=None if worst <= 1 else at,
+    )
+    return Finding((evidence,), {"slack inside the event": Measure(1 / worst, (1 / worst, 1 / worst))})
+
+
 def a6_rates(context: Context) -> Finding:
     ratio = context.result(INTERVALS)["a6"]
     evidence = rates_by_dimension(context, "partial error", ratio - 1, lambda d: DELTA, everywhere(context))
@@ -284,7 +312,10 @@ CLAIMS = (
         statement=A5_TEXT + ".",
         repaired=A5_TEXT + r", where $\hat\theta_B$ regresses on rewards less the clipped prediction.",
         method=SHARED,
-        checks=(Check("failure rates", a5_rates, random=True),),
+        checks=(
+            Check("failure rates", a5_rates, random=True),
+            Check("inside the event", a5_inside, random=False),
+        ),
         experiments=(INTERVALS,),
         baselined=frozenset(f"tightness, d = {d}" for d in (1, 2)),
     ),

@@ -372,8 +372,8 @@ CLAIMS = (
         statement=RATE + ".",
         repaired=RATE + ", after the repairs.",
         method=(
-            "At each n the worst of a family of instances is taken, some of which move with n; the exponent is "
-            "fitted from $n = 10^6$ to $10^{17}$ with thresholds and widths scaled down. Private "
+            "At each n the worst of a family of instances is taken, some of which move with n; the exponent "
+            "is fitted from $n = 10^6$ to $10^{17}$ with thresholds and widths scaled down. Private "
             "statistics stand beside."
         ),
         checks=(Check("exponents", exponents, random=True),),

@@ -1,0 +1,224 @@
+"""Intervals of Lemmas 4.4 and 4.5: worst points, needed widths, and checks that notice what is broken."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpcb import problem as problems
+from lpcb.arrays import Array
+from lpcb.engines import aggregate
+from lpcb.lplr import ci
+from lpcb.partition import Bins, Routed
+from lpcb.spec import REPAIRED, Spec
+from verification import coverage as cov
+from verification.claim import Context, Setting
+from verification.claims.appendix_intervals import CLAIMS as APPENDIX
+from verification.claims.lemma_4_4_intervals import CLAIMS as LEMMA_4_4
+from verification.claims.lemma_4_4_intervals import inside_event
+from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
+from verification.interval_cases import at_edges, case, collinear
+from verification.row import run_row
+
+CLAIMS = {claim.id: claim for claim in (*APPENDIX, *LEMMA_4_4, *LEMMA_4_5)}
+
+
+def fits(width: float, d: int = 2, seed: int = 3, count: int = 60) -> cov.Fits:
+    one = case(at_edges, d, 1.0)
+    spec = REPAIRED(**(one.parameters() | {"width": width}))
+    return cov.simulate(spec, one.problem, one.n, count, np.random.default_rng(seed))
+
+
+# --- worst points -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_no_point_fails_where_the_certificate_covers(d: int) -> None:
+    """At widths where some fits fail, no point of the ball beats the certificate; exact, no chance."""
+    data = fits(1.2e-4 / d, d)
+    safe = cov.path_excess(data) <= 0
+    assert 0 < safe.sum() < len(safe)
+    rng = np.random.default_rng(0)
+    at = data.probes[-1]
+    phi = at.phi * rng.uniform(-1, 1, (len(at.phi), 1))  # stays in the ball, other levels, other signs
+    fit = data.fit_of(at.h, at.keys)
+    path = [cov.enter(data.spec, phi, fit)]
+    for layer in data.layers:
+        known = np.isin(path[-1].keys, layer.bins.keys)
+        path = [cov._select(step, known) for step in path]
+        width = cov.interval(data.spec, path[-1], layer.bins)
+        path.append(cov.descend(data.spec, path[-1], layer.bins, width))
+    end = path[-1]
+    f_hat, delta = cov.estimate(data.spec, end)
+    failed = np.abs(f_hat - end.phi @ data.theta) > delta + cov.SLACK
+    assert len(failed) > 500
+    assert not failed[safe[data.fit_of(end.h, end.keys)]].any()
+
+
+def test_probes_find_most_of_what_the_certificate_allows() -> None:
+    """Fits that the certificate gives up on fail at a point that was found, in most cases."""
+    data = fits(7e-5, count=400)
+    worst, where = cov.probe_excess(data)
+    uncertified = cov.path_excess(data) > 0
+    assert not (worst > 0)[~uncertified].any()
+    assert (worst > 0).sum() > 0.8 * uncertified.sum() > 20
+    assert (np.linalg.norm(where, axis=1) <= 1 + 1e-12).all()
+
+
+def test_parents_direction_is_among_the_probes() -> None:
+    """phi = u_B of an active bin leaves nothing over and lands in k = M of the next layer."""
+    data = fits(1.0)
+    second = data.probes[1]
+    assert (second.k == data.spec.M).any()
+    at = second.phi[second.k == data.spec.M]
+    u = data.layers[0].bins.u[data.layers[0].bins.active]
+    norm = np.linalg.norm(at, axis=1)
+    along = np.abs(at[norm > 0] @ u.T).max(axis=1) / norm[norm > 0]
+    assert np.isclose(along, 1, atol=1e-7).any()
+
+
+# --- needed widths ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("instance", [at_edges, collinear])
+def test_redoing_the_intervals_is_fitting_again_with_other_widths(instance: Callable[..., Any]) -> None:
+    """The same random numbers at width w give the excess that is computed from the fit at width 1."""
+    one = case(instance, 2, 1.0)
+    for width in (1e-4, 1e-2, 3.0):
+        at_one, again = (
+            cov.simulate(
+                REPAIRED(**(one.parameters() | {"width": w})),
+                one.problem,
+                one.n,
+                20,
+                np.random.default_rng(9),
+            )
+            for w in (1.0, width)
+        )
+        redone = cov._path_excess(at_one, np.full(20, width))
+        np.testing.assert_allclose(redone, cov.path_excess(again), rtol=1e-6, atol=1e-12)
+
+
+def test_needed_factor_is_the_smallest_that_covers() -> None:
+    data = fits(1.0)
+    factor = cov.needed_factor(data)
+    assert (cov._path_excess(data, factor * 1.0001) <= 0).all()
+    assert (cov._path_excess(data, factor * 0.999) > 0).all()
+
+
+def test_coverage_as_a_function() -> None:
+    problem = problems.random(2, 1, 6, seed=1)
+    found = cov.coverage(problem, 10**15, fits=500, horizon=10**18, delta=0.05)
+    assert (found.failures, found.uncertified) == (0, 0)
+    assert found.mean_width < 1
+    assert 0 < found.needed.low <= found.needed.high < 0.01
+    assert cov.needed_width(problem, 10**15, fits=500, horizon=10**18, delta=0.05) == found.needed
+    with pytest.raises(ValueError, match="fits is at least 1, not 0"):
+        cov.coverage(problem, 10**15, fits=0, horizon=10**18)
+    with pytest.raises(ValueError, match="actions is 1"):
+        cov.simulate(REPAIRED(d=2, actions=2, horizon=10**6), problem, 10**6, 2, np.random.default_rng(0))
+    bare = Spec(d=2, actions=1, horizon=10**18, delta=0.05, repairs=frozenset())
+    data = cov.simulate(bare, problem, 10**15, 2, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="repaired"):
+        cov.needed_factor(data)
+
+
+# --- counterexamples --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "without", [frozenset[str](), frozenset({"width-cap"}), frozenset({"residual-range"})]
+)
+def test_noise_of_the_counterexample_is_inside_lemma_4_2(without: frozenset[str]) -> None:
+    """Recomputed from the record: frequencies, vector and matrix are as close as Lemma 4.2 says."""
+    setting = Setting("repaired" if without else "paper", "quick", 0, without)
+    evidence = inside_event(Context("x", setting)).evidence[0]
+    assert evidence.verdict == "REFUTED"
+    found: dict[str, Any] = dict(evidence.counterexample or {})
+    d, m, delta, root = found["d"], found["users' directions"], 1e-36, math.sqrt(found["n"])
+    beta = 1 / math.log(1e18)
+    gamma, log = math.e, math.log(48 * d / beta) - math.log(delta)
+    theta, psi = np.array(found["theta"]), found["psi"]
+    second = np.diag([1.0] * m + [0.0] * (d - m)) / (m * gamma**2)
+    assert abs(found["psi_hat"] - psi) <= 6.2 * d * log / root * (1 + 1e-9)
+    vector = np.linalg.norm(np.array(found["lambda_hat"]) - second @ theta)
+    assert vector <= (19 * d**2 + 29 * d) * log / (psi * root) * (1 + 1e-6)
+    matrix = np.linalg.norm(np.array(found["Lambda_hat"]) - second, ord=2)
+    short = math.log(48 * d) - math.log(delta)
+    assert matrix <= (7 * (d + 1) ** 3 + 29 * d) * short / (psi * root) * (1 + 1e-6)
+    assert np.linalg.norm(theta) <= 1 + 1e-12
+    assert np.linalg.norm(found["phi"]) <= 1
+    assert found["error"] > found["interval"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "repair"),
+    [
+        ("lemma-4.4-inactive", "width-cap"),
+        ("lemma-4.5-coverage", "eigenvalue-guard"),
+    ],
+)
+def test_without_a_repair_its_row_is_refuted(claim: str, repair: str) -> None:
+    assert repair in CLAIMS[claim].guards
+    row = run_row(only(claim, random=False), "repaired", "quick", 0, without=frozenset({repair}))
+    assert row["verdict"] == "REFUTED"
+    assert row["counterexample"]["input"]
+
+
+def only(claim: str, random: bool) -> Any:
+    """The claim with its random or its other checks alone, to save time."""
+    return replace(CLAIMS[claim], checks=tuple(c for c in CLAIMS[claim].checks if c.random == random))
+
+
+# --- teeth ------------------------------------------------------------------------------------
+# Seeds of their own: results of experiments are kept by setting. A sound row fails here by chance with
+# probability at most 1e-9 per random check.
+
+
+def no_parent(spec: Spec, at: Routed, layer: Bins) -> Array:
+    above = np.where(at.stopped, at.eta, 0.0)
+    return ORIGINAL(spec, replace(at, eta=above), layer)
+
+
+def one_batch(
+    spec: Spec, n: int, h: int, keys: Any, parents: Any, at: Any, batch: Any, rng: np.random.Generator
+) -> Bins:
+    first = batch()
+    return aggregate.fit_layer(spec, n, h, keys, parents, at, lambda: first, rng)
+
+
+def halved(name: str) -> property:
+    printed = vars(Spec)[name].func
+    return property(lambda spec: printed(spec) / 2)
+
+
+ORIGINAL = ci.interval
+
+
+def test_the_rows_hold_unbroken() -> None:
+    for claim in ("cor-A.4", "lemma-4.4-validity"):
+        assert run_row(CLAIMS[claim], "repaired", "quick", 100)["verdict"] == "HOLDS"
+
+
+def test_dropping_the_parents_interval_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ci, "interval", no_parent)
+    monkeypatch.setattr(cov, "interval", no_parent)
+    assert run_row(CLAIMS["lemma-4.4-validity"], "repaired", "quick", 101)["verdict"] != "HOLDS"
+
+
+def test_reusing_the_update_batch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cov, "fit_layer", one_batch)
+    assert run_row(CLAIMS["lemma-A.3"], "repaired", "quick", 102)["verdict"] == "REFUTED"
+
+
+@pytest.mark.parametrize(("kappa", "claim"), [("kappa3", "lemma-4.4-validity"), ("kappa2", "cor-A.4")])
+def test_halving_a_width_is_caught(kappa: str, claim: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Spec, kappa, halved(kappa))
+    row = run_row(CLAIMS[claim], "repaired", "quick", 103 + len(claim))
+    assert row["error"] is None
+    assert row["verdict"] != "HOLDS"
