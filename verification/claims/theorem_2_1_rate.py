@@ -1,8 +1,9 @@
 r"""Theorem 2.1, the rate: how fast the mean-square error of real private estimators falls on its designs.
 
-$\mathcal D_n$ shows $e_2$ with probability $\rho = c/\sqrt n$, else $e_1$; $\theta^* = (0, 0)$ or $(0, 1)$, rewards
-without noise, which is the easiest case. Errors are averaged over both parameters: that is between half the
-worst case and the worst case, so it has the same exponent, and it is what the two-point argument bounds.
+$\mathcal D_n$ shows $e_2$ with probability $\rho = c/\sqrt n$, else $e_1$; $\theta^* = (0, 0)$ or $(0, 1)$,
+rewards without noise, which is the easiest case. Errors are averaged over both parameters: that is between
+half the worst case and the worst case, so it has the same exponent, and it is what the two-point argument
+bounds.
 
 A fit shows an exponent of these estimators over the $n$ that were looked at, no more; that no estimator
 does better is the theorem itself, decided in its own row. Estimators that guess along $e_2$ sit on the bound.
@@ -162,7 +163,7 @@ def order_of_magnitude(context: Context) -> Finding:
         value=top,
         bound=2.0,
         interval=(min(gaps), top),
-        note="its error is rho/4, a fixed multiple of the two-point bound at every n: both fall like n^(-1/2)",
+        note="its error is rho/4, a fixed multiple of the two-point bound: both fall like n^(-1/2)",
     )
     return Finding((evidence,), {"best estimator over lower bound": Measure(top, (min(gaps), top))})
 
@@ -171,14 +172,16 @@ RATE = Claim(
     id="thm-2.1-rate",
     title="Theorem 2.1, rate of real estimators",
     statement=(
-        r"On $\mathcal D_n$ private estimators have mean-square error no better than order $n^{-1/2}$: LPLR, least "
-        r"squares on private statistics and on perturbed inputs, and estimators made for this pair."
+        r"On $\mathcal D_n$ private estimators have mean-square error no better than order $n^{-1/2}$: "
+        r"LPLR, least squares on private statistics and on perturbed inputs, and estimators made for this "
+        r"pair."
     ),
     repaired=None,
     method=(
-        r"Exact laws of sums let $n$ run to $10^{17}$ (perturbed inputs above $10^4$: limit law, each moment within "
-        r"$3.2/\sqrt n$ of it). The slope of the logarithm of the error from $10^{13}$ on, with its interval, must lie "
-        r"in $[-0.55, -0.45]$. This speaks of these estimators; that no other is better is the theorem's own row."
+        r"Exact laws of sums let $n$ run to $10^{17}$ (perturbed inputs above $10^4$: limit law, each "
+        r"moment within $3.2/\sqrt n$ of it). The slope of the logarithm of the error from $10^{13}$ on, "
+        r"with its interval, must lie in $[-0.55, -0.45]$. This speaks of these estimators; that no other "
+        r"is better is the theorem's own row."
     ),
     checks=(
         Check("exponents", exponents, random=True),

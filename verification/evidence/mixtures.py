@@ -1,21 +1,22 @@
 r"""Two-point mixtures of Laplace laws, as input perturbation shows them: exact ratios, draws, divergences.
 
 A design φ = (w, ±s), equally likely, with y = φ'θ and θ = (θ_1, t) is reported as (φ̃, ỹ) with independent
-Laplace noise of scale 1/α. The first coordinate and the mean of ỹ are the same for all t, so after shifting and
-scaling by α what is left is (u, v), with the law P_{a,b} = ½ Lap_2((a, b); 1) + ½ Lap_2(−(a, b); 1), where
-a = αs and b = αst. With x = min(|u|, a),
+Laplace noise of scale 1/α. The first coordinate and the mean of ỹ are the same for all t, so after shifting
+and scaling by α what is left is (u, v), with the law P_{a,b} = ½ Lap_2((a, b); 1) + ½ Lap_2(−(a, b); 1),
+where a = αs and b = αst. With x = min(|u|, a),
 
     dP_{a,b}/dP_0 = e_a(u) e_b(v) (1 + τ_a(u) τ_b(v)),   e_a(u) = e^{x−a} cosh x,   τ_a(u) = sign(u) tanh x.
 
-e_a and e_b are the ratios of the two marginals, so t and −t have the same marginals and differ only in the sign
-of the last term. Ratios depend on (u, v) through its values clipped to [−a, a] × [−b, b]: the four corners are
-atoms, and a draw of n users costs as many random numbers as there are users inside a strip.
+e_a and e_b are the ratios of the two marginals, so t and −t have the same marginals and differ only in the
+sign of the last term. Ratios depend on (u, v) through its values clipped to [−a, a] × [−b, b]: the four
+corners are atoms, and a draw of n users costs as many random numbers as there are users inside a strip.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import special
@@ -122,7 +123,7 @@ def _rule(edge: float, breaks: tuple[float, ...]) -> tuple[Array, Array]:
     x, w = np.polynomial.legendre.leggauss(NODES)
     inner = sorted({0.0, edge, *(k for k in breaks if 0 < k < edge)})
     nodes, weights = [np.array([edge])], [np.array([math.exp(-edge) / 2])]
-    for low, high in zip(inner[:-1], inner[1:], strict=True):
+    for low, high in pairwise(inner):
         at = (low + high) / 2 + (high - low) / 2 * x
         nodes.append(at)
         weights.append((high - low) / 2 * w * np.exp(-at) / 2)

@@ -1,8 +1,8 @@
-r"""A bandit in d = 2 that sees perturbed inputs only, and whose regret is of order √(T log T)/α on every problem.
+r"""A bandit in d = 2 that sees perturbed inputs only: regret of order √(T log T)/α on every problem.
 
-A round: the server names a direction ψ, the user plays a = argmax φ(x, a)'(cos ψ, sin ψ) and reports
-φ̃ = φ(x, a) + Lap, ỹ = y + Lap. Means of reports are all that is used. Let g(ψ) = E φ(x, a), the mean feature
-of the policy ψ; its value is g(ψ)'θ*, and g(ψ) runs along the boundary of a convex set, a maximiser of ψ on it.
+A round: the server names a direction ψ, the user plays a = argmax φ(x, a)'(cos ψ, sin ψ) and reports φ̃ =
+φ(x, a) + Lap, ỹ = y + Lap. Means of reports are all that is used. Let g(ψ) = E φ(x, a), the mean feature of
+the policy ψ; its value is g(ψ)'θ*, and g(ψ) runs along the boundary of a convex set, a maximiser of ψ on it.
 
 An epoch has up to four arcs [ψ_1, ψ_2] of directions, at first the quadrants, each with a convex set Θ of
 parameters in its cone. For each arc n users play ψ_1, n play ψ_2, and n play ψ_3, the normal of the chord
@@ -12,11 +12,11 @@ shrinks to the directions of its Θ. Then n is multiplied by four.
 Why it works, on the event that all |m̂_i'θ* − ŷ_i| ≤ e and all ‖m̂_i − g_i‖ ≤ e.
 - θ* is never cut off, and if θ is not either then Δ = θ* − θ has |m̂_i'Δ| ≤ 2e, ‖Δ‖ ≤ 1 + √2 (θ lies in a
   square), so |g_i'Δ| ≤ 4.42 e for all i.
-- Every point m of an arc is g_1 + λ(g_2 − g_1) + μ(g_3 − g_1) + r with |λ| ≤ 1, 0 ≤ μ ≤ 1, ‖r‖ ≤ 4e. For an arc
-  that turns by at most 90° lies in a triangle on its chord (length ℓ) whose angle at the apex is 90° or more: it
-  projects into the chord and no point is further than ℓ from g_1. If ℓ < 4e take λ = μ = 0. Else the chord's
-  direction is known to sin β ≤ 2e/ℓ ≤ 1/2, so that heights above the chord exceed that of g_3 by at most
-  ℓ tan β ≤ 2.31 e; take μ the ratio of heights, at most one.
+- Every point m of an arc is g_1 + λ(g_2 − g_1) + μ(g_3 − g_1) + r with |λ| ≤ 1, 0 ≤ μ ≤ 1, ‖r‖ ≤ 4e. For an
+  arc that turns by at most 90° lies in a triangle on its chord (length ℓ) whose angle at the apex is 90° or
+  more: it projects into the chord and no point is further than ℓ from g_1. If ℓ < 4e take λ = μ = 0. Else
+  the chord's direction is known to sin β ≤ 2e/ℓ ≤ 1/2, so that heights above the chord exceed that of g_3 by
+  at most ℓ tan β ≤ 2.31 e; take μ the ratio of heights, at most one.
 - So |m'Δ| ≤ 3 · 4.42 e + 4 · 2.42 e < 23 e, and the regret of playing θ is
   (g(θ*) − g(θ))'θ* ≤ (g(θ*) − g(θ))'Δ ≤ 46 e in the next epoch, as g(θ) is the best for θ.
 An epoch of 12 n users costs 12 n · 46 e with e of order √(log T/n)/α: the last epoch dominates.
@@ -61,13 +61,13 @@ class Schedule:
         return math.log(EVENTS * MOST_BATCHES * epochs * self.horizon)
 
     def batch(self, epoch: int) -> int:
-        return math.ceil(self.log_term) * GROWTH**epoch
+        return int(math.ceil(self.log_term) * GROWTH**epoch)
 
     def radius(self, n: int) -> float:
         r"""e = √2 (b (2√(L/n) + L/n) + √(2L/n)), b the scale.
 
-        A sum of n Laplace variables times |c_i| ≤ 1 is at most b(2√(Σc²L) + L), each side but for e^−L, and the
-        residual has Σc² ≤ 2n; means in [−1, 1] stray by √(2L/n) (Hoeffding).
+        A sum of n Laplace variables times |c_i| ≤ 1 is at most b(2√(Σc²L) + L), each side but for e^−L, and
+        the residual has Σc² ≤ 2n; means in [−1, 1] stray by √(2L/n) (Hoeffding).
         """
         x = self.log_term / n
         return math.sqrt(2) * (self.scale * (2 * math.sqrt(x) + x) + math.sqrt(2 * x))
@@ -85,7 +85,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Expected regret given the policies played; ``worst_ratio`` is the largest loss of a policy over 46 e."""
+    """Expected regret given the policies; ``worst_ratio`` is the largest loss of a policy over 46 e."""
 
     regret: float
     worst_ratio: float
@@ -110,11 +110,11 @@ def play(problem: Problem, schedule: Schedule, rng: np.random.Generator) -> Outc
                     break
                 angle = (low, high)[step] if step < 2 else _normal(means, q, low, high)
                 users = min(n, left)
-                chosen = _actions(problem, q, angle)
-                loss = best - float(problem.weights @ problem.means[np.arange(problem.contexts), chosen])
+                features = _features(problem, q, angle)
+                loss = best - float(problem.weights @ (features @ problem.theta))
                 regret, left = regret + users * loss, left - users
                 ratio = max(ratio, loss / allowed)
-                mean, reward = _reports(problem, chosen, users, schedule.scale, rng)
+                mean, reward = _reports(features, problem.weights, problem, users, schedule.scale, rng)
                 means.append(mean)
                 seen.append((mean, reward))
         allowed = SPREAD * schedule.radius(n)
@@ -129,9 +129,13 @@ def _turn(vectors: Array, q: int) -> Array:
     return np.stack([(x, -y, -x, y)[q], (y, x, -y, -x)[q]], axis=-1)
 
 
-def _actions(problem: Problem, q: int, angle: float) -> Array:
+def _features(problem: Problem, q: int, angle: float) -> Array:
+    """φ(x, a) of the action that each context plays, shape (K, 2)."""
     direction = _turn(np.array([math.cos(angle), math.sin(angle)]), q)
-    return np.argmax(problem.features @ direction, axis=1)
+    chosen: Array = problem.features[
+        np.arange(problem.contexts), np.argmax(problem.features @ direction, axis=1)
+    ]
+    return chosen
 
 
 def _normal(means: list[Array], q: int, low: float, high: float) -> float:
@@ -141,16 +145,19 @@ def _normal(means: list[Array], q: int, low: float, high: float) -> float:
 
 
 def _reports(
-    problem: Problem, chosen: Array, n: int, scale: float, rng: np.random.Generator
+    features: Array, weights: Array, problem: Problem, n: int, scale: float, rng: np.random.Generator
 ) -> tuple[Array, float]:
-    """Means of φ̃ and ỹ over n users, by the exact law of their sums."""
-    each = np.arange(problem.contexts)
-    counts = multinomial_counts(n, problem.weights, rng)
-    means = problem.means[each, chosen]
+    """Means of φ̃ and ỹ over n users, by the exact law of their sums.
+
+    Users report their feature and not their context, so contexts with one feature are one cell.
+    """
+    cells, which = np.unique(features, axis=0, return_inverse=True)
+    mass = np.bincount(which.ravel(), weights=weights)
+    counts = multinomial_counts(n, mass / mass.sum(), rng) if len(cells) > 1 else np.array([n])
+    means = np.clip(cells @ problem.theta, -1.0, 1.0)
     rewards = sign_sum(counts, means, rng) if problem.reward == "sign" else counts * means
     noise = laplace_sum(scale, n, rng, (3,))
-    features = counts @ problem.features[each, chosen]
-    return (features + noise[:2]) / n, float(rewards.sum() + noise[2]) / n
+    return (counts @ cells + noise[:2]) / n, float(rewards.sum() + noise[2]) / n
 
 
 Arcs = dict[int, tuple[Array, tuple[float, float]]]

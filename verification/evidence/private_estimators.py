@@ -55,8 +55,8 @@ def lplr(design: Problem, spec: Spec, n: int, seeds: int, rng: np.random.Generat
 def ball_least_squares(gram: Array, moment: Array) -> Array:
     """argmin θ'Gθ − 2m'θ over ‖θ‖ ≤ 1, also where noise has made G indefinite.
 
-    With G's eigenvalues λ_1 ≤ λ_2 ≤ … and c = V'm the minimiser is V c/(λ_i − λ_1 + κ) with κ ≥ max(λ_1, 0) the
-    smallest for which its norm is at most one; that κ lies between |c_1| and ‖c‖ unless it is λ_1.
+    With G's eigenvalues λ_1 ≤ λ_2 ≤ … and c = V'm the minimiser is V c/(λ_i − λ_1 + κ) with κ ≥ max(λ_1, 0)
+    the smallest for which its norm is at most one; that κ lies between |c_1| and ‖c‖ unless it is λ_1.
     """
     values, vectors = np.linalg.eigh(gram)
     c = np.einsum("...ij,...i->...j", vectors, moment)
@@ -128,9 +128,9 @@ def limit_moments(
 ) -> tuple[Array, Array]:
     r"""As :func:`perturbed_moments`, in the limit law of n → ∞, at a cost that does not depend on n.
 
-    Counts are exact. Sums of ζ_j, ζ_j² − 2b² and ζ_jζ_k (variances 2b², 20b⁴, 4b⁴ a user) are uncorrelated and
-    drawn as independent normals. Their standardised absolute third moments are 2.13, 6.71 and 4.5 at most, so each
-    is within 3.2/√n of normal (Berry and Esseen, constant 0.4748), 3.2e-4 at n = 10^8.
+    Counts are exact. Sums of ζ_j, ζ_j² − 2b² and ζ_jζ_k (variances 2b², 20b⁴, 4b⁴ a user) are uncorrelated
+    and drawn as independent normals. Their standardised absolute third moments are 2.13, 6.71 and 4.5 at
+    most, so each is within 3.2/√n of normal (Berry and Esseen, constant 0.4748), 3.2e-4 at n = 10^8.
     """
     if design.reward != "noiseless":
         raise ValueError(f"the theorem's rewards are noiseless, not {design.reward!r}")
@@ -192,8 +192,8 @@ def response_posterior(
 def rare_test_error(rare: float, n: float, alpha: float) -> float:
     """Mean error of any test of θ_2 = 0 or 1 from alpha-LDP reports of n users, at least this.
 
-    Reports q(z|x) lie in [m(z), e^α m(z)]. So |Q_0 − Q_1|(z) ≤ m(z)(e^α − 1) TV(P_0, P_1) and Q_1(z) ≥ m(z), and
-    χ² ≤ (e^α − 1)² ρ², adaptive or not; then Pinsker.
+    Reports q(z|x) lie in [m(z), e^α m(z)]. So |Q_0 − Q_1|(z) ≤ m(z)(e^α − 1) TV(P_0, P_1) and Q_1(z) ≥ m(z),
+    and χ² ≤ (e^α − 1)² ρ², adaptive or not; then Pinsker.
     """
     kl = math.expm1(alpha) ** 2 * rare**2
     return max(0.0, (1 - math.sqrt(n * kl / 2)) / 2)
