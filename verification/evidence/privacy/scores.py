@@ -58,7 +58,7 @@ class Column:
             "largest": "largest entry",
             "smallest": "smallest entry",
             "eigenvalue": f"eigenvalue {self.i}",
-            "bits": f"trailing zero bits of entry {self.i}",
+            "bits": f"lowest bit of entry {self.i}",
             "fraction": f"fractional part of entry {self.i}",
         }[self.kind]
 
@@ -87,10 +87,11 @@ def as_real(values: Array, size: Array) -> Array:
 
 
 def _bits(x: Array) -> Array:
-    """Trailing zero bits of a double's mantissa: noise added in floating point leaves a trace there."""
-    bits = np.ascontiguousarray(x).view(np.uint64) | np.uint64(1 << 52)
-    low = bits & (~bits + np.uint64(1))
-    return np.log2(low.astype(np.float64))
+    """The exponent of a double's lowest set bit: 1 + noise is a multiple of 2^−53, 0 + noise need not be."""
+    mantissa, exponent = np.frexp(x)
+    whole = np.ldexp(np.nan_to_num(mantissa, posinf=0.0, neginf=0.0), 53).astype(np.int64)
+    low = np.log2(np.maximum(whole & -whole, 1).astype(np.float64))
+    return np.where(whole == 0, np.nan, low + exponent - 53)
 
 
 _COLUMNS: dict[ColumnKind, Callable[[Column, Array, tuple[int, ...]], Array]] = {

@@ -1,8 +1,8 @@
 """Looking for the pair of inputs that shows the largest loss; what is found is then audited on fresh samples.
 
 A domain is a finite list of inputs, a :class:`Box` of real vectors, or a hypothesis strategy. With a closed
-form the loss itself is maximised, with a log-density the largest loss among a few samples. Otherwise pairs are
-raced: all of them on a few samples each, the best again on more; in a box the winner is then varied.
+form the loss itself is maximised, with a log-density the largest loss among a few samples. Otherwise pairs
+are raced: all of them on a few samples each, the best again on more; in a box the winner is then varied.
 """
 
 from __future__ import annotations

@@ -153,10 +153,11 @@ def whitebox(
     largest, attained, output = _climb(randomizer, pair, sides, losses, side, seed)
     curves = _curves(losses, epsilon, alpha, exact)
     at = [_delta(loss, epsilon, alpha / (2 * (CURVE_POINTS + 1))) for loss in losses]
+    own = [np.asarray(randomizer.log_density(side.raw, v)) for side, v in zip(sides, pair, strict=True)]
     notes = tuple(
-        f"log_density calls {int((loss == -np.inf).sum())} of {n} outputs of input {i} impossible"
-        for i, loss in enumerate(losses)
-        if (loss == -np.inf).any()
+        f"log_density calls {int((log == -np.inf).sum())} of {n} outputs of input {i} impossible"
+        for i, log in enumerate(own)
+        if (log == -np.inf).any()
     )
     levels = np.linspace(0, 1, QUANTILES)
     return WhiteBox(
