@@ -7,7 +7,7 @@ $\gamma^{-2k-2}/d$: what is left is below $\gamma^{-2k-2}/(2d)$ from d = 3 on an
 7 on, where $\omega_B$ has no bound. Eq. (proof-pcr-3) compares $36(d+1)^3/36(d+1)^3\gamma^2$, which is
 $\gamma^{-2}$, with $\gamma^{-2}/(2d)$. Typical noise is thirty times smaller, so nobody will see this happen.
 
-Repaired, with $20(d+1)^2$ in Lemma 4.2 (proved there) and the printed $\kappa_1$: $\|X - \Lambda_B\| \le
+Repaired, with $20(d+1)^2$ in Lemma 4.2 (certified there) and the printed $\kappa_1$: $\|X - \Lambda_B\| \le
 20(d+1)^2\gamma^{-2k-2}/(43(d+1)^3 - 6.2d) \le \gamma^{-2k-2}/(2d)$ because $43(d+1)^3 - 6.2d - 40d(d+1)^2 =
 3d^3 + 49d^2 + 82.8d + 43 > 0$, and $\|\omega_B\| \le 2d\gamma^{2k+2}(20(d+1)^2\gamma^{-2k} +
 (19d^2+29d)\gamma^{-k})\,\ell/(\alpha\psi_B\sqrt n)$, where $120(d+1)^4 - 2d(20(d+1)^2 + 19d^2 + 29d)$ has
