@@ -97,6 +97,17 @@ def _points(spec: Spec, h: int, k: int, shape: Shape) -> list[Array]:
     return [point + above for point in rest]
 
 
+def nested(spec: Spec, rng: np.random.Generator, contexts: int = 48) -> Problem:
+    """Contexts of all lengths from 1 down to gamma^-M, a few to a bin, some nearly collinear."""
+    phi = rng.standard_normal((contexts, spec.d))
+    phi[1::3] = phi[::3][: len(phi[1::3])] + 1e-3 * phi[1::3]
+    phi /= np.linalg.norm(phi, axis=1, keepdims=True)
+    phi *= spec.gamma ** -rng.uniform(0, spec.M - 0.5, (contexts, 1))
+    theta = rng.standard_normal(spec.d)
+    theta /= np.linalg.norm(theta)
+    return Problem(phi[:, None, :], np.full(contexts, 1 / contexts), theta, name="nested")
+
+
 def laid_down(spec: Spec, h: int, keys: Ints, n: int, history: float) -> Bins:
     """Bins of layer h with direction e_h and coefficient ``history``, open; level M is inactive."""
     live = key_level(spec, keys) < spec.M

@@ -29,23 +29,12 @@ from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context
 from verification.components import Decomposition, decompose, fit_drawn
-from verification.fits import HARD, WILD, draw
+from verification.fits import HARD, WILD, draw, nested
 from verification.verdict import Evidence, Finding, Measure
 
 EPS = float(np.finfo(np.float64).eps)
 PROBLEMS = {"quick": 12, "standard": 80, "thorough": 800}
 USERS = 10**14
-
-
-def nested(spec: Spec, rng: np.random.Generator, contexts: int = 48) -> Problem:
-    """Contexts of all lengths from 1 down to gamma^-M, a few to a bin, some nearly collinear."""
-    phi = rng.standard_normal((contexts, spec.d))
-    phi[1::3] = phi[::3][: len(phi[1::3])] + 1e-3 * phi[1::3]
-    phi /= np.linalg.norm(phi, axis=1, keepdims=True)
-    phi *= spec.gamma ** -rng.uniform(0, spec.M - 0.5, (contexts, 1))
-    theta = rng.standard_normal(spec.d)
-    theta /= np.linalg.norm(theta)
-    return Problem(phi[:, None, :], np.full(contexts, 1 / contexts), theta, name="nested")
 
 
 def fitted(spec: Spec, problem: Problem, rng: np.random.Generator) -> Iterator[tuple[int, Decomposition]]:
@@ -75,7 +64,8 @@ def rounding(parts: Decomposition, d: int) -> Array:
 def identity(context: Context) -> Finding:
     """Fitted trees of all depths, and trees laid down by hand with wild coefficients above."""
     rng = context.rng("identity")
-    worst, at, bins, deepest = 0.0, {}, 0, 0
+    worst, bins, deepest = 0.0, 0, 0
+    at: dict[str, object] = {}
     for index in range(PROBLEMS[context.setting.profile]):
         d, horizon = 1 + index % 4, (10**6, 10**18)[index // 4 % 2]
         spec = context.setting.spec(d=d, actions=1, horizon=horizon, activation=0.01)
