@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy import stats
 
 from lpcb import problem as problems
-from lpcb.engines import aggregate, stream
+from lpcb.engines import Run, aggregate, stream
 from lpcb.lplr.aggregate import Oracle
 from lpcb.problem import Problem, Reward
 from lpcb.protocol import Server
@@ -164,17 +165,16 @@ def test_coverage_is_not_decided_by_rounding() -> None:
 
 
 @pytest.mark.parametrize("engine", [stream.run, aggregate.run])
-def test_bad_input_is_refused(engine: object) -> None:
-    run = engine
+def test_bad_input_is_refused(engine: Callable[..., Run]) -> None:
     problem, rng = two_contexts(), np.random.default_rng(0)
     with pytest.raises(ValueError, match="d=2"):
-        run(problem, small_spec(d=3), 1, rng)  # type: ignore[operator]
+        engine(problem, small_spec(d=3), 1, rng)
     with pytest.raises(ValueError, match="actions=2"):
-        run(problem, small_spec(actions=3), 1, rng)  # type: ignore[operator]
+        engine(problem, small_spec(actions=3), 1, rng)
     with pytest.raises(ValueError, match="seeds"):
-        run(problem, small_spec(), 0, rng)  # type: ignore[operator]
+        engine(problem, small_spec(), 0, rng)
     with pytest.raises(ValueError, match="first epoch"):
-        run(problem, Spec(d=2, actions=2, horizon=50), 1, rng)  # type: ignore[operator]
+        engine(problem, Spec(d=2, actions=2, horizon=50), 1, rng)
 
 
 def test_engines_say_what_they_cannot_do() -> None:
