@@ -144,11 +144,31 @@ def test_ball_least_squares_is_the_global_minimum(seed: int) -> None:
 def test_limit_law_agrees_with_drawn_moments() -> None:
     rng = np.random.default_rng(3)
     design = theorem_2_2_sharpness.design(0.2)
-    drawn = private_estimators.perturbed_moments(design, 20_000, 1.0, 300, rng)
-    limit = private_estimators.limit_moments(design, 20_000, 1.0, 3000, rng)
+    drawn = private_estimators.perturbed_moments(design, 10_000, 1.0, 300, rng)
+    limit = private_estimators.limit_moments(design, 10_000, 1.0, 3000, rng)
     pairs = [(drawn[0][:, i, j], limit[0][:, i, j]) for i, j in ((0, 0), (0, 1), (1, 1))]
     pairs += [(drawn[1][:, i], limit[1][:, i]) for i in (0, 1)]
     assert min(stats.ks_2samp(*pair).pvalue for pair in pairs) > RARE
+
+
+@pytest.mark.parametrize("b", [1.0, 3.0])
+def test_variances_of_the_limit_law(b: float) -> None:
+    """Var (φ+ζ)² = 8φ²b² + 20b⁴ and Var (φ+ζ)(ψ+ξ) = 2b²(φ²+ψ²) + 4b⁴, plus what the design varies.
+
+    A normal sample's variance strays by 17 % with 4000 seeds once in 10^12 runs.
+    """
+    design = theorem_2_2_sharpness.design(0.2)  # y = 0.25 ± 0.1
+    gram, moment = private_estimators.limit_moments(design, 10**8, b, 4000, np.random.default_rng(6))
+    y = 0.25**2 + 0.1**2
+    expected = {
+        "11": (gram[:, 0, 0], 8 * 0.25 * b**2 + 20 * b**4),
+        "22": (gram[:, 1, 1], 8 * 0.04 * b**2 + 20 * b**4),
+        "12": (gram[:, 0, 1], 2 * b**2 * 0.29 + 4 * b**4 + 0.01),
+        "y1": (moment[:, 0], 2 * b**2 * (0.25 + y) + 4 * b**4 + 0.0025),
+        "y2": (moment[:, 1], 2 * b**2 * (0.04 + y) + 4 * b**4 + 0.0025),
+    }
+    for name, (values, variance) in expected.items():
+        assert values.var() * 10**8 == pytest.approx(variance, rel=0.17), name
 
 
 def test_statistics_estimate_the_moments_in_their_units() -> None:
@@ -191,29 +211,24 @@ def test_lower_bound_of_the_theorem_and_upper_bound_of_the_estimator(n: float, a
 # --- the bandit on perturbed inputs -------------------------------------------------------------------------
 
 
-def mean_feature(problem: Problem, angle: float) -> Array:
-    q, rest = divmod(angle, math.pi / 2)
-    return problem.weights @ perturbed_policies._features(problem, int(q) % 4, rest)
+def mean_feature(problem: Problem, q: int, angle: float) -> Array:
+    return problem.weights @ perturbed_policies._features(problem, q, angle)
 
 
 @settings(max_examples=200, deadline=None)
-@given(seed=st.integers(0, 10**6), low=st.floats(0, 6.0), turn=st.floats(0.01, 1.0), error=st.floats(0, 1))
-def test_three_policies_span_an_arc(seed: int, low: float, turn: float, error: float) -> None:
+@given(seed=st.integers(0, 10**6), q=st.integers(0, 3), error=st.floats(0, 1))
+def test_three_policies_span_an_arc(seed: int, q: int, error: float) -> None:
     """The proof's geometry: m = g_1 + λ(g_2 − g_1) + μ(g_3 − g_1) + r with ‖r‖ ≤ 4e, chord known to 2e."""
     rng = np.random.default_rng(seed)
     problem = problems.random(2, 4, int(rng.integers(1, 12)), seed=seed)
-    high = low + turn * math.pi / 2
-    ends = [mean_feature(problem, angle) for angle in (low, high)]
+    low, high = sorted(rng.random(2) * math.pi / 2)
+    ends = [mean_feature(problem, q, angle) for angle in (low, high)]
     e = error * float(np.linalg.norm(ends[1] - ends[0])) / 4
     noise = rng.standard_normal((2, 2))
     noise *= e / np.linalg.norm(noise, axis=1, keepdims=True)
-    chord = ends[1] + noise[1] - ends[0] - noise[0]
-    middle = (low + high) / 2
-    normal = math.atan2(-chord[0], chord[1])
-    normal = middle + (normal - middle + math.pi) % (2 * math.pi) - math.pi
-    third = mean_feature(problem, float(np.clip(normal, low, high)))
+    third = mean_feature(problem, q, perturbed_policies._normal(list(ends + noise), q, low, high))
     for angle in np.linspace(low, high, 9):
-        m = mean_feature(problem, float(angle)) - ends[0]
+        m = mean_feature(problem, q, float(angle)) - ends[0]
         assert residual(m, ends[1] - ends[0], third - ends[0]) <= 4 * e + 1e-9
 
 

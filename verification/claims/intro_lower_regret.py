@@ -13,8 +13,8 @@ $\sqrt T$ from $\tilde y$ alone.
 *What does follow.* Take F(s): $x = \pm 1$, $\phi(x, a) = (1/2, \pm xs)$, $\theta^* = (1/2, \pm 1/2)$, gap
 $s$. Consider methods that play uniformly among the actions still active for $x$ and drop actions by what was
 reported, as Algorithm 1 does. Up to the first elimination the reports are those of the design
-$(1/2, \pm s)$, whatever $x$ (and given the action, should it be reported too), with $\mathrm{KL} \le \alpha^4s^4/2$ a
-round between the two $\theta^*$ (:mod:`verification.claims.theorem_2_2_sharpness`). If nothing is dropped up
+$(1/2, \pm s)$, whatever $x$ (and given the action, should it be reported too), with
+$\mathrm{KL} \le \alpha^4s^4/2$ a round between the two $\theta^*$ (:mod:`verification.claims.theorem_2_2_sharpness`). If nothing is dropped up
 to $T/2$ the regret is at least $(T/2)(s/2)$; if the first action dropped is the best one for its $x$ then so
 it is in the second half, as $x$ comes with probability $1/2$. The good events of the two $\theta^*$ exclude
 each other, so one $\theta^*$ has a bad event with probability at least $(1-\mathrm{TV})/2$, and
