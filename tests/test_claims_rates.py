@@ -274,6 +274,28 @@ def test_regret_of_the_bandit_counts_every_round() -> None:
         play(problems.random(3, 2, 2), Schedule(10, 1.0), np.random.default_rng(0))
 
 
+def test_each_arc_is_explored_along_the_normal_of_its_chord(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three batches for each of four arcs in the first epoch, the third at the chord's normal."""
+    schedule = Schedule(10**6, 1e-3)
+    normals: list[tuple[int, float]] = []
+    played: list[tuple[int, float]] = []
+    original, features = perturbed_policies._normal, perturbed_policies._features
+
+    def normal(means: list[Array], q: int, low: float, high: float) -> float:
+        normals.append((q, original(means, q, low, high)))
+        return normals[-1][1]
+
+    def watch(problem: Problem, q: int, angle: float) -> Array:
+        played.append((q, angle))
+        return features(problem, q, angle)
+
+    monkeypatch.setattr(perturbed_policies, "_normal", normal)
+    monkeypatch.setattr(perturbed_policies, "_features", watch)
+    play(problems.random(2, 4, 6, seed=3), schedule, np.random.default_rng(0))
+    assert played[2:12:3] == normals[:4]
+    assert [q for q, _ in played[:12]] == [0] * 3 + [1] * 3 + [2] * 3 + [3] * 3
+
+
 @settings(max_examples=100)
 @given(seed=st.integers(0, 10**6))
 def test_clipping_keeps_exactly_the_half_plane(seed: int) -> None:

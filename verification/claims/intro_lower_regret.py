@@ -14,10 +14,11 @@ $\sqrt T$ from $\tilde y$ alone.
 $s$. Consider methods that play uniformly among the actions still active for $x$ and drop actions by what was
 reported, as Algorithm 1 does. Up to the first elimination the reports are those of the design
 $(1/2, \pm s)$, whatever $x$ (and given the action, should it be reported too), with
-$\mathrm{KL} \le \alpha^4s^4/2$ a round between the two $\theta^*$ (:mod:`verification.claims.theorem_2_2_sharpness`). If nothing is dropped up
-to $T/2$ the regret is at least $(T/2)(s/2)$; if the first action dropped is the best one for its $x$ then so
-it is in the second half, as $x$ comes with probability $1/2$. The good events of the two $\theta^*$ exclude
-each other, so one $\theta^*$ has a bad event with probability at least $(1-\mathrm{TV})/2$, and
+$\mathrm{KL} \le \alpha^4s^4/2$ a round between the two $\theta^*$
+(:mod:`verification.claims.theorem_2_2_sharpness`). If nothing is dropped up to $T/2$ the regret is at least
+$(T/2)(s/2)$; if the first action dropped is the best one for its $x$ then so it is in the second half, as
+$x$ comes with probability $1/2$. The good events of the two $\theta^*$ exclude each other, so one $\theta^*$
+has a bad event with probability at least $(1-\mathrm{TV})/2$, and
 $$\sup_{\theta^*} \mathrm{Reg} \ge \tfrac{Ts}{8}(1 - \mathrm{TV}),
 \quad \mathrm{TV} \le \alpha^2s^2\sqrt{T/8}.$$
 The best $s$ is $(8/(9T))^{1/4}/\alpha$, where $\mathrm{TV} \le 1/3$: regret at least
