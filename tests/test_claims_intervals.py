@@ -14,7 +14,9 @@ from lpcb import problem as problems
 from lpcb.arrays import Array
 from lpcb.engines import aggregate
 from lpcb.lplr import ci
-from lpcb.partition import Bins, Routed
+from lpcb.lplr.aggregate import estimate
+from lpcb.lplr.ci import interval
+from lpcb.partition import Bins, Routed, descend, enter
 from lpcb.spec import REPAIRED, Spec
 from verification import coverage as cov
 from verification.claim import Context, Setting
@@ -47,14 +49,14 @@ def test_no_point_fails_where_the_certificate_covers(d: int) -> None:
     at = data.probes[-1]
     phi = at.phi * rng.uniform(-1, 1, (len(at.phi), 1))  # stays in the ball, other levels, other signs
     fit = data.fit_of(at.h, at.keys)
-    path = [cov.enter(data.spec, phi, fit)]
+    path = [enter(data.spec, phi, fit)]
     for layer in data.layers:
         known = np.isin(path[-1].keys, layer.bins.keys)
         path = [cov._select(step, known) for step in path]
-        width = cov.interval(data.spec, path[-1], layer.bins)
-        path.append(cov.descend(data.spec, path[-1], layer.bins, width))
+        width = interval(data.spec, path[-1], layer.bins)
+        path.append(descend(data.spec, path[-1], layer.bins, width))
     end = path[-1]
-    f_hat, delta = cov.estimate(data.spec, end)
+    f_hat, delta = estimate(data.spec, end)
     failed = np.abs(f_hat - end.phi @ data.theta) > delta + cov.SLACK
     assert len(failed) > 500
     assert not failed[safe[data.fit_of(end.h, end.keys)]].any()

@@ -65,6 +65,17 @@ def at_threshold(spec: Spec, n: int) -> Problem:
     return _design(points, weights, [-1.0] + [0.0] * (spec.d - 1), "at the threshold")
 
 
+def inner_edges(spec: Spec, n: int) -> Problem:
+    """All users at the inner edge of their bins, in all directions alike: the smallest top eigenvalue.
+
+    Of all instances searched this one needs the widest intervals; more levels would add a logarithm.
+    """
+    sizes = edges(spec)[1:4] * (1 + 1e-6)
+    points = [_axis(spec.d, j, sign * r) for r in sizes for j in range(spec.d) for sign in (1, -1)]
+    theta = np.full(spec.d, -1 / math.sqrt(spec.d))
+    return _design(points, [1.0] * len(points), theta.tolist(), "at the inner edges of bins")
+
+
 def at_edges(spec: Spec, n: int) -> Problem:
     """Mass just inside and just outside the norms of bins, k = 0, 1, 2 and k = M - 1, in all directions."""
     sizes = [float(edges(spec)[k] * (1 + sign * 1e-9)) for k in (1, 2, spec.M - 1) for sign in (1, -1)]
@@ -99,7 +110,15 @@ def generic(spec: Spec, n: int) -> Problem:
 
 
 Instance = Callable[[Spec, int], Problem]
-INSTANCES: tuple[Instance, ...] = (at_threshold, at_edges, collinear, correlated, rank_one, generic)
+INSTANCES: tuple[Instance, ...] = (
+    inner_edges,
+    at_threshold,
+    at_edges,
+    collinear,
+    correlated,
+    rank_one,
+    generic,
+)
 
 
 def case(
@@ -126,10 +145,11 @@ def cases(profile: Profile) -> tuple[Case, ...]:
             case(i, d, 1.0, gamma=g) for d in (1, 2, 3) for i in (at_edges, generic) for g in (2.001, 8)
         ]
         return (*printed, *others)
-    few = [case(i, d, 1.0) for d in (1, 2, 3, 4) for i in (at_threshold, generic)]
+    few = [case(i, d, 1.0) for d in (1, 2, 3, 4) for i in (inner_edges, at_threshold)]
     return (
         *few,
         case(at_edges, 1, 0.5),
+        case(generic, 3, 1.0),
         case(at_edges, 2, 1.0, gamma=2.001),
         case(correlated, 2, 1.0),
         case(collinear, 2, 0.5),

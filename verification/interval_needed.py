@@ -9,11 +9,11 @@ import numpy as np
 from verification.claim import Arrays, Context, Experiment, Setting
 from verification.coverage import needed_factor, simulate
 from verification.evidence.quantiles import QuantileInterval, quantile_interval
-from verification.interval_cases import DELTA, Instance, at_edges, at_threshold, case
+from verification.interval_cases import DELTA, Instance, at_threshold, case, inner_edges
 from verification.verdict import FALSE_ALARM
 
 ACTIVATIONS = (1.0, 0.1, 0.01)
-HARDEST: tuple[Instance, ...] = (at_edges, at_threshold)
+HARDEST: tuple[Instance, ...] = (inner_edges, at_threshold)
 """Of all instances these needed the widest intervals."""
 REPEATS = 300
 

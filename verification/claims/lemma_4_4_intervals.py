@@ -95,17 +95,17 @@ def inside_event(context: Context) -> Finding:
         (_worst_inside(context, d, m) for d, m in ((2, 2), (4, 3), (6, 4))), key=lambda found: found[0]
     )
     excess, record = best
-    failed = excess > 1e-9
+    error, width, failed = record["error"], record["interval"], excess > 1e-9
     evidence = Evidence(
         check="noise inside Lemma 4.2's event",
         grade="exact",
         role="decides" if failed else "supports",
         scope="d = 2, 4, 6, delta = 1e-36, a bin at the threshold with users at its inner edge",
         verdict="REFUTED" if failed else "HOLDS",
-        value=record["error"],
-        bound=record["interval"],
-        interval=(record["error"], record["error"]),
-        note=f"error {record['error']:.3f} against an interval of {record['interval']:.3g}, d = {record['d']}",
+        value=error,
+        bound=width,
+        interval=(error, error),
+        note=f"error {error:.3f} against an interval of {width:.3g}, d = {record['d']}",
         counterexample=record if failed else None,
     )
     return Finding((evidence,))
