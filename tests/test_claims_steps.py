@@ -51,7 +51,7 @@ from verification.evidence.lplr_proof.tools import (
     vanishes,
 )
 from verification.row import run_row
-from verification.verdict import Evidence
+from verification.verdict import Evidence, Variant
 
 UPDATE = [*map(str, range(1, 19)), "4half", "8half", "16half"]
 PCR = ["1", "2", "3", "4", "4half", "9", "10", "11", "12"]
@@ -81,8 +81,8 @@ MODULES = (
 CLAIMS = {claim.id: claim for module in MODULES for claim in module.CLAIMS}
 
 
-def evidence(claim: Claim, variant: str = "paper") -> list[Evidence]:
-    context = Context(claim.id, Setting(variant, "quick"))  # type: ignore[arg-type]
+def evidence(claim: Claim, variant: Variant = "paper") -> list[Evidence]:
+    context = Context(claim.id, Setting(variant, "quick"))
     return [e for check in claim.checks for e in check.run(context).evidence]
 
 
@@ -185,9 +185,8 @@ def test_one_point_never_proves() -> None:
 
 
 @pytest.mark.parametrize(("q", "refuted"), [("1.001", True), (1, False), ("0.5", False)])
-def test_the_root_is_lost_only_where_the_eigenvalue_is_underestimated(q: object, refuted: bool) -> None:
-    result = counterexample(recursion.lost_root, q=q)  # type: ignore[arg-type]
-    assert isinstance(result, Refuted) is refuted
+def test_the_root_is_lost_only_where_the_eigenvalue_is_underestimated(q: str | int, refuted: bool) -> None:
+    assert isinstance(counterexample(recursion.lost_root, q=q), Refuted) is refuted
 
 
 # --- exact tails --------------------------------------------------------------------------------------------

@@ -67,6 +67,16 @@ def eigenvalue_gap(d: Fraction, gamma: Fraction) -> Fraction:
     return 36 * (d + 1) ** 3 / psi - 1 / (2 * d * gamma**2)
 
 
+def weyl(a: Fraction, b: Fraction, x: Fraction, y: Fraction) -> Fraction:
+    """|max(a, b) − max(x, y)| − max(|a − x|, |b − y|)."""
+    return abs(max(a, b) - max(x, y)) - max(abs(a - x), abs(b - y))
+
+
+def maxima() -> list[dict[str, int]]:
+    """All whole a, b, x, y from −2 to 2."""
+    return [dict(zip("abxy", values, strict=True)) for values in product(range(-2, 3), repeat=4)]
+
+
 def corrected_gap(t: Ball, g: Ball, *, kappa: int = 44) -> Ball:
     """2d·21.3(d+1)³γ² − (44 d(d+1)³γ² − 6.2 d), times t⁴g²."""
     return (2 * ball("21.3") - kappa) * (1 + t) ** 3 + ball("6.2") * t**3 * g**2
@@ -148,6 +158,13 @@ STEPS = (
         "2(7(d+1)^3 + 29d) <= 21.3(d+1)^3",
         EVENT,
         lambda: prove(lambda t: projected(t, constant="21.3"), Box(t=UNIT)),
+    ),
+    Step(
+        "before pcr-3, Weyl",
+        "|s_hat - s| <= ||Lambda_tilde - Lambda||: eigenvalues s are maxima of u'Lambda u over unit vectors",
+        "two vectors u, whose values are any numbers; both sides are linear between hyperplanes whose "
+        "intersections are tried",
+        lambda: at_points(weyl, maxima()),
     ),
     Step(
         "proof-pcr-3",

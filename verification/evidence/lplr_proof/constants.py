@@ -27,14 +27,26 @@ from verification.evidence.enclosure import (
     prove,
 )
 from verification.evidence.lplr_proof.bins import levels, partitioning_bins
-from verification.evidence.lplr_proof.tools import UNIT, basis, counterexample, dot, plus, scale, settled
+from verification.evidence.lplr_proof.tools import (
+    UNIT,
+    basis,
+    cauchy_schwarz,
+    counterexample,
+    dot,
+    plus,
+    scale,
+    settled,
+)
 
 SHARP = 63144
 BETAS = "all beta in (0, 1/2], h <= d, gamma >= 1, delta in (0, 1]"
 
 
 def second_term(d: Fraction, h: Fraction, beta: Fraction, delta: Fraction, gamma: Fraction) -> Ball:
-    """The second term of Lemma 4.4 over γ²d⁴ ln(48d/βδ)/(αβ^h√n), kappas at their lower bounds."""
+    """The second term of Lemma 4.4 over γ²d⁴ ln(48d/βδ)/(αβ^h√n), kappas at their lower bounds.
+
+    Of the maximum κ₁γ²(d+1)³ is the larger part: 43(d+1)³γ ≥ 15 d^{3/2}.
+    """
     big, small = log(ball(48 * d / (beta * delta))), log(ball(24 * d / (beta * delta)))
     sizes = ball(300 * (d + 1) ** 4 + 43 * (d + 1) ** 3) + ball(118 * d**2 / gamma) * small / big
     return ball(12 * (beta * levels(beta)) ** int(h) / d**4) * sizes
@@ -173,6 +185,12 @@ LEMMA_45 = (
         "sum over layers of 3.15^(d-h) M^h <= (3.15 M)^d",
         "all d, M >= 1; the recursion with 3.15",
         lambda: geometric("3.15"),
+    ),
+    Step(
+        "Lemma 4.5, mean width",
+        "E_B[eta_hat] <= sqrt(E_B[eta_hat^2])",
+        "all laws",
+        cauchy_schwarz,
     ),
     Step(
         "Lemma 4.5, simplified",
