@@ -32,8 +32,9 @@ class Spec:
     """Parameters of Algorithms 1-6, all derived from (alpha, beta, delta, T, d, A) as printed.
 
     ``beta`` defaults to 1/ln T and ``delta`` to 1/T^2. ``activation`` scales kappa_1 and kappa_1',
-    ``width`` scales kappa_2 and kappa_3; 1 is the printed value, with repairs too: the printed constants
-    are loose enough to cover the larger noise of the repaired mechanisms.
+    ``width`` scales kappa_2 and kappa_3; 1 is the printed value, with repairs too. Intervals stay valid:
+    kappa_2 and kappa_3 are several times what the repaired noise needs, and with `eigenvalue-guard`
+    validity does not rest on kappa_1 (which the proof of Lemma 4.3 would want to be 2d times larger).
 
     >>> spec = Spec(d=2, actions=2, horizon=10**18)
     >>> spec.M, spec.first_epoch
