@@ -113,6 +113,7 @@ def test_optimal_error_is_between_its_bounds() -> None:
     wrong = mixtures.wrong_decisions(pair, n, size, np.random.default_rng(1))
     low = mixtures.le_cam(mixtures.opposite_bound(pair.a, pair.b), n)
     assert stats.binomtest(wrong, size, low, alternative="less").pvalue > RARE
+    assert stats.binomtest(wrong, size, mixtures.affinity_error(pair, n), alternative="greater").pvalue > RARE
     near = mixtures.normal_error(pair, n)
     assert abs(wrong / size - near) < 0.02 + 6.5 * math.sqrt(near / size)
 

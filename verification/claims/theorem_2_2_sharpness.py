@@ -284,8 +284,9 @@ SHARPNESS = Claim(
     id="thm-2.2-sharpness",
     title="Theorem 2.2, sharpness of the rate",
     statement=(
-        r"$n^{-1/3}$ is the true rate of input perturbation: on designs $\phi = (1/2, \pm s)$ no pair of "
-        r"parameters is harder than the theorem's, and some estimator attains $O(n^{-1/3})$ on all of them."
+        r"(The theorem read as sharp; the paper claims the lower bound only, which stands.) $n^{-1/3}$ is "
+        r"the true rate of input perturbation: on designs $\phi = (1/2, \pm s)$ no pair of parameters is "
+        r"harder than the theorem's, and some estimator attains $O(n^{-1/3})$ on all of them."
     ),
     repaired=None,
     method=(

@@ -81,16 +81,28 @@ def moments(pair: Pair) -> tuple[float, float]:
     >>> round(forward / (5e-5) ** 3, 3), round(backward / (5e-5) ** 3, 3)  # 1/6 + 12 a/6 + ...
     (0.167, 0.167)
     """
-    u, weight_u = _rule(pair.a, ())
-    v, weight_v = _rule(pair.strip, (abs(pair.b), abs(pair.c)))
-    weight = weight_u[:, None] * weight_v
-    log_l = pair.log_ratio(u[:, None], v[None, :])
-    base = log_even(u, pair.a)[:, None] + log_even(v, abs(pair.c))
-    tau = np.tanh(np.clip(u, -pair.a, pair.a))[:, None] * np.tanh(np.clip(v, -abs(pair.c), abs(pair.c)))
-    reference = weight * np.exp(base) * (1 + math.copysign(1, pair.c) * tau)
+    log_l, reference = _on_rule(pair)
     forward = reference * _h(log_l)
     backward = reference * np.exp(log_l) * _h(-log_l)
     return float(forward.sum()), float(backward.sum())
+
+
+def affinity_error(pair: Pair, n: float) -> float:
+    """The optimal test's mean error from n users is at most this: ½ (∫√(pq))^n, by quadrature."""
+    log_l, reference = _on_rule(pair)
+    apart = float((reference * np.expm1(log_l / 2) ** 2).sum()) / 2
+    return math.exp(n * math.log1p(-apart)) / 2
+
+
+def _on_rule(pair: Pair) -> tuple[Array, Array]:
+    """ln dP_{a,b}/dP_{a,c} at the nodes, and their masses under P_{a,c}."""
+    u, weight_u = _rule(pair.a, ())
+    v, weight_v = _rule(pair.strip, (abs(pair.b), abs(pair.c)))
+    log_l = pair.log_ratio(u[:, None], v[None, :])
+    base = log_even(u, pair.a)[:, None] + log_even(v, abs(pair.c))
+    tau = np.tanh(np.clip(u, -pair.a, pair.a))[:, None] * np.tanh(np.clip(v, -abs(pair.c), abs(pair.c)))
+    signed = 1 + math.copysign(1, pair.c) * tau
+    return log_l, weight_u[:, None] * weight_v * np.exp(base) * signed
 
 
 def opposite_bound(a: float, b: float) -> float:
