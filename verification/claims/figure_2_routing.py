@@ -128,7 +128,7 @@ def through_trees(context: Context) -> Finding:
         bound=1.0,
         interval=(worst, worst),
         samples=points,
-        note=f"largest miss over what rounding explains: {worst:.3g}; {close} lengths within 4 ulps of an edge",
+        note=f"largest miss over what rounding explains: {worst:.3g}; {close} lengths at 4 ulps of an edge",
         counterexample=at if worst > 1 else None,
     )
     return Finding((evidence,))
