@@ -18,7 +18,7 @@ from verification.interval_cases import DELTA, HORIZON, examine_means
 
 GRID = (10**4, 10**6, 10**8, 10**11, 10**14, 10**17)
 FITTED_FROM = 10**6
-"""Below, no bin is active on the second layer even with scaled thresholds: errors are those of no data."""
+"""At 10^4 a bin needs psi > 1.9 to be active even with scaled thresholds: errors are those of no data."""
 ACTIVATION, WIDTH = 2e-3, 3e-4
 REPEATS = 60
 
