@@ -78,6 +78,17 @@ def test_bounds_come_close_to_the_truth() -> None:
     assert 0.9 < leak.delta_low / (p - math.e * (1 - p)) <= 1
 
 
+def test_a_rare_leak_is_given_a_chance() -> None:
+    """Some 120 outputs of 400 000 show the input; too few in the pilot to be sure of."""
+
+    def draw(value: int, rng: np.random.Generator, size: int) -> np.ndarray:
+        return np.where(rng.random(size) < 3e-4, 50.0 + value, rng.laplace(size=size))
+
+    result = audit(draw, 0.5, pair=(0, 1), samples=1_000_000)
+    assert result.refuted
+    assert result.epsilon_low > 2
+
+
 def test_delta_is_respected() -> None:
     """A mechanism that fails with probability 0.02 is (0, 0.02)-private, and not (0, 0.015)-private."""
 

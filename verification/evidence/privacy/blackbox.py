@@ -1,8 +1,8 @@
 """The black-box audit of one pair of inputs: events chosen on a pilot sample, tested on a fresh one.
 
-Up to three events are tested: those that promise the largest ε, the surest refutation of the claim and the
-largest δ. They share alpha, so that all bounds hold together with confidence
-1 − alpha, and a claim refuted by any of them is refuted at alpha. Samples must be independent: a randomizer
+Up to four events are tested: those that promise the largest ε, the surest refutation of the claim, the
+largest δ, and one that may be no more than chance. They share alpha, so that all bounds hold together with
+confidence 1 − alpha, and a claim refuted by any of them is refuted at alpha. Samples must be independent: a randomizer
 that shares noise between the samples of one call is outside of what an audit by samples can judge.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from verification.evidence.privacy.events import Aim, Choice, Event, Goal, choose
 from verification.evidence.privacy.exact import Bound, Counts, delta_low, detectable, epsilon_low, refutes
@@ -27,8 +28,8 @@ MOST_PILOT, MOST_PILOT_ENTRIES = 400_000, 20_000_000
 """Pilot samples under each input, at most, and numbers in them: they are kept in memory."""
 TRAIN_SHARE = 1 / 4
 """The part of the pilot that scores are learned on; thresholds are chosen on the rest."""
-DELTA_SHARE = 0.1
-"""The part of alpha spent on the bound on δ; the bound on ε has the rest."""
+SIDE_SHARE = 0.1
+"""The part of alpha spent on the bound on δ, and on an event that may be chance; that on ε has the rest."""
 FEWEST = 40
 
 
@@ -170,9 +171,14 @@ def _plan(chosen: dict[Goal, Choice], alpha: float) -> list[tuple[Event, Bound, 
         events = [surest.event]
     else:
         events = [largest.event, surest.event]
-    rest = alpha * (1 - DELTA_SHARE) if leak.promise > 0 else alpha
-    plan: list[tuple[Event, Bound, float]] = [(event, "epsilon", rest / len(events)) for event in events]
-    return [*plan, (leak.event, "delta", alpha * DELTA_SHARE)] if leak.promise > 0 else plan
+    side: list[tuple[Event, Bound, float]] = []
+    if leak.promise > 0:
+        side.append((leak.event, "delta", alpha * SIDE_SHARE))
+    needed = float(stats.norm.isf(alpha * SIDE_SHARE))
+    if chosen["chance"].promise > needed > surest.promise:
+        side.append((chosen["chance"].event, "epsilon", alpha * SIDE_SHARE))
+    share = (alpha - sum(level for _, _, level in side)) / len(events)
+    return [*((event, "epsilon", share) for event in events), *side]
 
 
 def _count(source: Source, n: int, events: Sequence[Event]) -> list[int]:

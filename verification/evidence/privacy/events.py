@@ -18,11 +18,11 @@ from scipy import stats
 from verification.evidence.privacy.outputs import Array, Outputs
 from verification.evidence.privacy.scores import Boosted, Score
 
-Goal = Literal["epsilon", "refute", "delta"]
-GOALS: tuple[Goal, ...] = ("epsilon", "refute", "delta")
-PILOT_MARGIN = 3.5
+Goal = Literal["epsilon", "refute", "chance", "delta"]
+GOALS: tuple[Goal, ...] = ("epsilon", "refute", "chance", "delta")
+PILOT_MARGIN, CHANCE_MARGIN = 3.5, 1.0
 """Standard deviations allowed for the pilot's error: the best of thousands of thresholds looks that good
-by chance."""
+by chance. A rare event may be real all the same: as a goal of its own, ``chance``, it has less margin."""
 SCREEN_ROWS = 20_000
 KEPT = 3
 THRESHOLDS = 4000
@@ -142,20 +142,25 @@ def _promises(k1: NDArray[np.int64], k2: NDArray[np.int64], n: int, aim: Aim) ->
 
     In angles asin √p, whose standard deviation is 1/(2√n): the pilot's error first, then the test's.
     """
-    pilot = PILOT_MARGIN * 0.5 / math.sqrt(2 * n)
+    unit = 0.5 / math.sqrt(2 * n)
     test = float(stats.norm.isf(aim.alpha)) * 0.5 / math.sqrt(2 * aim.n)
-    p = _lowered(np.arcsin(np.sqrt(k1 / n)), pilot)
-    q = np.minimum(np.arcsin(np.sqrt((k2 + 0.5) / (n + 0.5))) + pilot, np.pi / 2)
-    low = np.sin(_lowered(p, test)) ** 2
-    high = np.sin(np.minimum(q + test, np.pi / 2)) ** 2
-    p, q = np.sin(p) ** 2, np.sin(q) ** 2
+    p, q = np.arcsin(np.sqrt(k1 / n)), np.arcsin(np.sqrt((k2 + 0.5) / (n + 0.5)))
+    low = np.sin(_lowered(_lowered(p, PILOT_MARGIN * unit), test)) ** 2
+    high = np.sin(np.minimum(q + PILOT_MARGIN * unit + test, np.pi / 2)) ** 2
     factor = math.exp(min(aim.epsilon, 300.0))
-    spread = np.sqrt((p * (1 - p) + factor**2 * q * (1 - q) + 1 / aim.n) / aim.n)
     return {
         "epsilon": np.log(np.maximum(low - aim.delta, 1e-300) / high),
-        "refute": (p - factor * q - aim.delta) / spread,
+        "refute": _z_score(p, q, PILOT_MARGIN * unit, factor, aim),
+        "chance": _z_score(p, q, CHANCE_MARGIN * unit, factor, aim),
         "delta": low - factor * high,
     }
+
+
+def _z_score(p: Array, q: Array, margin: float, factor: float, aim: Aim) -> Array:
+    """By how many standard deviations of the test P exceeds e^ε Q + δ, angles p and q less the margin."""
+    p, q = np.sin(_lowered(p, margin)) ** 2, np.sin(np.minimum(q + margin, np.pi / 2)) ** 2
+    spread = np.sqrt((p * (1 - p) + factor**2 * q * (1 - q) + 1 / aim.n) / aim.n)
+    return np.asarray((p - factor * q - aim.delta) / spread)
 
 
 def _lowered(angle: Array, margin: float) -> Array:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Keys = NDArray[np.uint64]
 
-LETTERS = 32
+LETTERS = 64
 """Letters of a text, or entries of a ragged outcome, that are seen as numbers; the key sees all of it."""
 CHUNK_ENTRIES = 4_000_000
 

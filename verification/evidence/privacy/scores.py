@@ -36,7 +36,16 @@ class Score(Protocol):
 
 
 ColumnKind = Literal[
-    "entry", "difference", "sum", "total", "largest", "smallest", "eigenvalue", "bits", "fraction"
+    "entry",
+    "difference",
+    "sum",
+    "total",
+    "largest",
+    "smallest",
+    "eigenvalue",
+    "fraction",
+    "remainder",
+    "bits",
 ]
 
 
@@ -60,6 +69,7 @@ class Column:
             "eigenvalue": f"eigenvalue {self.i}",
             "bits": f"lowest bit of entry {self.i}",
             "fraction": f"fractional part of entry {self.i}",
+            "remainder": f"entry {self.i} modulo {self.j}",
         }[self.kind]
 
     def __call__(self, outputs: Outputs) -> Array:
@@ -103,6 +113,7 @@ _COLUMNS: dict[ColumnKind, Callable[[Column, Array, tuple[int, ...]], Array]] = 
     "smallest": lambda c, x, shape: x.min(axis=1),
     "eigenvalue": _eigenvalue,
     "bits": lambda c, x, shape: _bits(x[:, c.i]),
+    "remainder": lambda c, x, shape: np.mod(x[:, c.i], c.j),
     "fraction": lambda c, x, shape: as_real(x[:, c.i] - np.floor(x[:, c.i]), np.abs(x[:, c.i])),
 }
 
@@ -128,6 +139,8 @@ def columns(first: Outputs, second: Outputs, bits: bool = False) -> list[Column]
         found += [Column("eigenvalue", i) for i in range(first.shape[0])]
     if _has_fractions(first.numbers) or _has_fractions(second.numbers):
         found += [Column("fraction", i) for i in entries[: MOST_ENTRIES // 2]]
+    elif m <= MOST_PAIRED:
+        found += [Column("remainder", i, j) for i in entries for j in (2, 10)]
     if bits:
         found += [Column("bits", i) for i in entries]
     return found
