@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,11 +55,11 @@ def comparisons(draws: int, rng: np.random.Generator) -> dict[str, Comparison]:
     for n in (2, 50, 10**17):
         total = laplace.release_sum(np.zeros(draws), n, rng)
         out[f"Laplace, sum of {n:g}"] = ks_one_sample(total / 6, laplace_sum_cdf(n))
-    for name, (mechanism, value, _) in list(tables().items())[2:]:
-        big = np.repeat(value[None], draws, axis=0)
-        mechanism = type(mechanism)(np.ones((draws, 1)) * UNIT**2, mechanism.sensitivity, 1 / 3, 2)  # type: ignore[call-arg]
-        total = mechanism.release_sum(big, 50, rng) - big
-        out[f"{name}, sum of 50"] = _matrix_sum(mechanism, total)
+    for name, (mechanism, value, _) in tables().items():
+        if isinstance(mechanism, SymmetricLaplace | Wishart):
+            many = replace(mechanism, unit=np.ones((draws, 1)) * UNIT**2)
+            big = np.repeat(value[None], draws, axis=0)
+            out[f"{name}, sum of 50"] = _matrix_sum(many, many.release_sum(big, 50, rng) - big)
     return out
 
 
@@ -85,7 +86,7 @@ def laplace_sum_cdf(n: int) -> Cdf:
     By quadrature over quantiles of G on a grid of t; beyond n = 10^6 it is normal to 1e-7.
     """
     if n > 10**6:
-        return stats.norm(scale=math.sqrt(2 * n)).cdf  # type: ignore[no-any-return]
+        return stats.norm(scale=math.sqrt(2 * n)).cdf
     nodes, weights = np.polynomial.legendre.leggauss(400)
     p = (nodes + 1) / 2
     # A power of p resolves the small G, where the integrand is steep.
@@ -164,12 +165,12 @@ def densities(context: Context) -> Finding:
 
 def _scipy(mechanism: Mechanism, z: Array, value: Array) -> Array:
     if isinstance(mechanism, Laplace):
-        logs = stats.laplace.logpdf(z, value, mechanism.unit * mechanism.sensitivity / mechanism.epsilon)
+        logs = np.asarray(stats.laplace.logpdf(z, value, mechanism.scale))
         return np.asarray(logs.reshape(len(z), -1).sum(axis=1))
     if isinstance(mechanism, SymmetricLaplace):
         scale = mechanism.unit[:, None] * mechanism.sensitivity / mechanism.epsilon
         i, j = np.triu_indices(2)
-        logs = stats.laplace.logpdf(z[..., i, j], value[..., i, j], scale)
+        logs = np.asarray(stats.laplace.logpdf(z[..., i, j], value[..., i, j], scale))
         return np.asarray(logs.sum(axis=(1, 2)))
     assert isinstance(mechanism, Wishart)
     out = np.zeros(len(z))
