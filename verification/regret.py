@@ -150,7 +150,7 @@ FAMILIES: dict[int, tuple[Family, ...]] = {
     1: (Family("dense", dense_1, 1.0, _grid(0, 4)), Family("rare", rare_1, 0.9, _grid(1, 7))),
     2: (
         Family("F(s)", family_f, 0.86, _grid(4, 9)),
-        Family("line", line_2, 0.5, _grid(1, 5)),
+        Family("line", line_2, 0.5, _grid(1, 7)),
         Family("rare", rare_2, 0.9, _grid(0, 4)),
     ),
     3: (Family("family-3", family_3, 0.6, _grid(3, 11)),),

@@ -1,0 +1,107 @@
+r"""From which horizon on the theorems say something: Theorem 4.6's bound with the proof's own constant, and
+when the algorithm becomes active, from formulas that reach beyond the horizons that can be simulated.
+
+The chain. Theorem 3.2 with c = 2(1 - 1/A), Lemma 4.5 for E(n) with n = n_{tau-1}/(2d) users a batch:
+regret <= 2 n_1 + 2(1 - 1/A) A^2 sum_tau r_tau (2.54 M)^d 12 K / sqrt(n_{tau-1}/(2d)), r_tau the rounds of
+epoch tau,
+K = kappa_3 gamma^2 (d+1)^4 + kappa_2 gamma d^2 + max(kappa_1 gamma^2 (d+1)^3, kappa_1' gamma d^1.5)
+For all beta <= 1/2: M <= 1/beta, ln(48dT^2/beta) <= 2 ln(48dT/beta), sum_tau r_tau/sqrt(n_tau) <= 2.62 sqrt T
+and K <= 5262 d^4 gamma^2 ln(48d/beta delta)/alpha, so C = 1.33e6 / ln(48dT/beta) will do, below 2.1e5 for all
+T >= 8.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scipy.optimize import brentq
+
+E2 = math.exp(2)
+CONSTANT = 2 * 12 * 2 * 5262 * 2 * 2.62
+"""C times ln(48dT/beta), from the docstring (the term 2 n_1 is below 1e-3 of it)."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Printed constants at a horizon of any size, beta = 1/ln T and delta = 1/T^2; so gamma = e."""
+
+    d: int
+    actions: int
+    alpha: float
+    log_T: float
+    activation: float = 1.0
+    width: float = 1.0
+
+    def log_term(self, c: float) -> float:
+        return math.log(c * self.d) + math.log(self.log_T) + 2 * self.log_T
+
+    @property
+    def M(self) -> int:
+        return math.ceil(self.log_T / 2 * (1 - 4e-16))
+
+    @property
+    def threshold(self) -> float:
+        """kappa_1 gamma^2 (d+1)^3: the frequency at which a bin is active, times sqrt(n)."""
+        return self.activation * 43 / self.alpha * self.log_term(48) * E2 * (self.d + 1) ** 3
+
+    @property
+    def noise_width(self) -> float:
+        """kappa_3 gamma^2 (d+1)^4 + kappa_2 gamma d^{3/2}: what one layer adds to an interval at psi = 1."""
+        first = 300 * self.log_term(48) * E2 * (self.d + 1) ** 4
+        return self.width / self.alpha * (first + 118 * self.log_term(24) * math.e * float(self.d**1.5))
+
+    @property
+    def K(self) -> float:
+        d, e = self.d, math.e
+        wide = 300 * self.log_term(48) * E2 * (d + 1) ** 4 + 118 * self.log_term(24) * e * d**2
+        active = self.log_term(48) * max(43 * E2 * (d + 1) ** 3, 15 * e * float(d**1.5))
+        return (self.width * wide + self.activation * active) / self.alpha
+
+    def chain(self) -> float:
+        """ln of the bound on regret that the proof chain gives."""
+        T, n0 = math.exp(self.log_T), math.ceil(4 * self.d**2 * self.log_term(24))
+        left, length, total = T - 2.0 * n0, 4.0 * n0, 0.0
+        while left > 0:
+            total += min(left, length) / math.sqrt(length / 2 / (2 * self.d))
+            left, length = left - length, 2 * length
+        mad = (2.54 * self.M) ** self.d * 12 * self.K
+        return math.log(4.0 * n0 + 2 * (1 - 1 / self.actions) * self.actions**2 * mad * total)
+
+    def shape(self) -> float:
+        """ln of Theorem 4.6's right-hand side without C."""
+        log = math.log(48 * self.d) + math.log(self.log_T) + self.log_T
+        power = self.d * math.log(2.54 * self.log_T) + (0.5 + 2 / self.log_T) * self.log_T
+        return power + math.log(self.actions**2 * self.d**5 / self.alpha) + 2 * math.log(log)
+
+
+def first_horizon(excess: Callable[[float], float], low: float = 7.0, high: float = 400.0) -> float:
+    """The T at which ``excess`` of ln T falls through zero."""
+    return float(math.exp(brentq(excess, low, high)))
+
+
+def onset(d: int, alpha: float, actions: int = 2) -> dict[str, float]:
+    """Horizons at which things first happen on an instance whose users share a bin on every layer.
+
+    An epoch's last batch of n users is complete after about 4 d n rounds; epochs double, so these are right
+    up to a factor of 2. Along the layers eta_h = 2 eta_{h-1} + (noise width)/(psi sqrt(n)) with psi = 1/A;
+    an action with gap 1 is eliminated at eta = 1/2, and then regret is at most half of uniform play's.
+    """
+
+    def at(size: Callable[[Formula], float]) -> float:
+        def excess(log_T: float) -> float:
+            formula = Formula(d, actions, alpha, log_T)
+            return math.log(4 * d) + 2 * math.log(size(formula) * actions) - log_T
+
+        return first_horizon(excess)
+
+    layers = 2**d - 1
+    return {
+        "first active bin": at(lambda f: f.threshold),
+        "mean interval below 1": at(lambda f: layers * f.noise_width),
+        "regret half of uniform, gap 1": at(lambda f: 2 * layers * f.noise_width),
+        "bound below 2T": first_horizon(
+            lambda log_T: Formula(d, actions, alpha, log_T).chain() - math.log(2) - log_T
+        ),
+    }
