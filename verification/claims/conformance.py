@@ -80,7 +80,7 @@ def simulate(setting: Setting, rng: np.random.Generator) -> Arrays:
     }
 
 
-FITS = Experiment("engines", simulate, {"quick": 1, "standard": 5, "thorough": 40})
+FITS = Experiment("engines", simulate, {"quick": 1, "standard": 3, "thorough": 40})
 
 
 def one_law(context: Context) -> Finding:
