@@ -27,8 +27,10 @@ import numpy as np
 from scipy import stats
 
 from lpcb.arrays import Array
+from lpcb.lplr.update import mechanisms
 from verification.claim import Arrays, Check, Claim, Context, Experiment, Setting
 from verification.evidence.quantiles import quantile_interval
+from verification.evidence.rare import laplace_sum_rare
 from verification.evidence.tails import anytime_interval, rate_detectable, rate_of_batches
 from verification.fits import FITS, HARD, WILD, Hard, draw
 from verification.moments import MATRIX, VECTOR, Moment, ell, noise_deviations, share_used
@@ -239,6 +241,35 @@ def _union_bound(moment: Moment, setting: Setting) -> Evidence:
     )
 
 
+def tilted(context: Context) -> Finding:
+    """The Chernoff step of the union bound at delta = 1e-9, by importance sampling: vector noise at d = 1."""
+    delta, samples = 1e-9, 20_000
+    spec = context.setting.spec(d=1, actions=1, horizon=HORIZON, delta=delta)
+    n = math.ceil(VECTOR.threshold(spec, delta) ** 2)
+    log_p = math.log(delta) - math.log(spec.M + 1) - math.log(4)
+    _, deviation = noise_deviations(VECTOR, spec, 1, n, log_p)
+    scale = float(mechanisms(spec, 1, np.zeros(1, dtype=np.int64)).vector.scale.max())
+    found = laplace_sum_rare(n, scale, deviation * n, samples, context.rng("tilted"), two_sided=True)
+    low, high = found.log_interval
+    beyond = low > log_p
+    evidence = Evidence(
+        check="importance sampling at delta = 1e-9",
+        grade="tested",
+        role="supports",
+        scope=f"d = 1, alpha = 1, n = {n}, the share of delta of one event in one bin",
+        verdict="REFUTED" if beyond else "HOLDS" if high <= log_p + 1e-9 else "UNDECIDED",
+        value=found.log_p,
+        bound=log_p,
+        interval=found.log_interval,
+        false_alarm=FALSE_ALARM,
+        detectable=found.detectable(log_p),
+        samples=samples,
+        note=f"ln P of noise beyond the deviation used; Chernoff's bound is {log_p:.2f}",
+        counterexample={"n": n, "deviation": deviation} if beyond else None,
+    )
+    return Finding((evidence,))
+
+
 def _printed_definition(moment: Moment, setting: Setting) -> Evidence:
     """With c_hat/sqrt(n) the target is missed by all of it but 1/sqrt(n), while the bound falls to 0.
 
@@ -315,6 +346,8 @@ def _claim(moment: Moment, experiment: Experiment, texts: tuple[str, str, str], 
         ("failure rates", partial(failure_rates, moment, experiment), True),
         ("closed forms", partial(closed_forms, moment), False),
     )
+    if moment.power == 1:
+        checks = (*checks, ("importance sampling", tilted, True))
     return Claim(
         id=id,
         title=f"Lemma 4.2, {'vectors' if moment.power == 1 else 'matrices'}",
