@@ -115,7 +115,7 @@ BASELINES_CLAIM = Claim(
     repaired=r"Without privacy LinUCB's worst-case regret grows like $\sqrt T$ up to logarithms.",
     method=(
         "LinUCB is run on two actions at several gaps; half of the seeds choose the worst gap at each "
-        "horizon, the other half give the regret there, whose exponent must lie in a window fixed beforehand."
+        "horizon, the other half give the regret there, whose exponent must lie between 1/3 and 2/3."
     ),
     checks=(Check("exponent", exponent, random=True),),
     experiments=(LINUCB,),
