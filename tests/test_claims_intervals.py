@@ -24,7 +24,7 @@ from verification.claims.appendix_intervals import CLAIMS as APPENDIX
 from verification.claims.lemma_4_4_intervals import CLAIMS as LEMMA_4_4
 from verification.claims.lemma_4_4_intervals import inside_event
 from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
-from verification.interval_cases import at_edges, case, collinear
+from verification.interval_cases import at_edges, case, collinear, derived_slope, recursion_slope
 from verification.row import run_row
 
 CLAIMS = {claim.id: claim for claim in (*APPENDIX, *LEMMA_4_4, *LEMMA_4_5)}
@@ -224,3 +224,13 @@ def test_halving_a_width_is_caught(kappa: str, claim: str, monkeypatch: pytest.M
     row = run_row(CLAIMS[claim], "repaired", "quick", 103 + len(claim))
     assert row["error"] is None
     assert row["verdict"] != "HOLDS"
+
+
+def test_recursion_rows_do_not_follow_the_printed_derivation_where_it_loses_a_root() -> None:
+    """sqrt(1.1) (1 + q): 3.15 at the paper's q = 2, at most 3.02 at the repaired q, with q and not its root."""
+    for d in range(2, 13):
+        printed, repaired = (
+            Setting(variant, "quick").spec(d=d, actions=1, horizon=10**6) for variant in ("paper", "repaired")
+        )
+        assert derived_slope(printed) > 3.14 > recursion_slope(printed) == 2.54
+        assert derived_slope(repaired) <= recursion_slope(repaired) == 3.02

@@ -217,6 +217,23 @@ def average_widths(data: Fits) -> Array:
     return np.stack(out, axis=1)
 
 
+def recursion_slope(spec: Spec) -> float:
+    """The factor on the layer above: 2.54 as printed, 3.02 as repaired (see lemma-4.4-recursion)."""
+    return 3.02 if spec.repairs else 2.54
+
+
+def derived_slope(spec: Spec) -> float:
+    """What the derivation gives: sqrt(1.1) (1 + q) with s_B <= q s_hat_B.
+
+    Cauchy-Schwarz bounds eps_B by sqrt(q E eta^2), and E|u'phi|^2 / s_hat by q: the mixed term is
+    eps_B sqrt(q E eta^2) <= q E eta^2, where (proof-epsi-8) prints sqrt(q). The paper has q = 2. Repaired,
+    s_B >= gamma^(-2k-2)/d strays by at most 20(d+1)^2 gamma^(-2k-2)/(43(d+1)^3 - 6.2d) (Lemma 4.3).
+    """
+    d = spec.d
+    strays = 20 * d * (d + 1) ** 2 / (43 * (d + 1) ** 3 - 6.2 * d)
+    return math.sqrt(1.1) * (1 + (1 / (1 - strays) if spec.repairs else 2.0))
+
+
 def increment(spec: Spec, n: int) -> float:
     """12 (kappa_3 gamma^2 (d+1)^4 + kappa_2 gamma d^2 + max{...}) / sqrt(n), the recursion's second term."""
     d, gamma = spec.d, spec.gamma
@@ -243,9 +260,12 @@ def examine(data: Fits, n: int) -> dict[str, Array]:
     """Everything the claims ask of one case, one entry or row for each fit."""
     spec, widths = data.spec, average_widths(data)
     columns = ratios(data) | examine_means(data)
-    step = [2.54 * widths[:, h - 1] + spec.M**h * increment(spec, n) for h in range(1, spec.d + 1)]
+    step = [
+        recursion_slope(spec) * widths[:, h - 1] + spec.M**h * increment(spec, n)
+        for h in range(1, spec.d + 1)
+    ]
     columns["recursion"] = np.max([widths[:, h + 1] / s for h, s in enumerate(step)], axis=0)
-    columns["mad"] = columns["mean_width"] / ((2.54 * spec.M) ** spec.d * increment(spec, n))
+    columns["mad"] = columns["mean_width"] / ((recursion_slope(spec) * spec.M) ** spec.d * increment(spec, n))
     columns["certificate"] = path_excess(data)
     columns["active"] = np.sum(
         [
