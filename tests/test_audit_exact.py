@@ -137,6 +137,36 @@ def test_certificates_hold_on_a_fine_grid(counts: Counts) -> None:
     assert beyond.max() > alpha
 
 
+def test_certificates_see_what_lies_between_the_probes() -> None:
+    """At a level below the supremum but above all probes nothing may be certified."""
+    hidden = 0
+    for k1, k2 in itertools.product(range(3, 30, 3), range(4)):
+        region = Region.of_epsilon(Counts(k1, 30, k2, 30), 0.0, 0.05)
+        assert region is not None
+        for epsilon in (0.2, 1.0):
+            q = np.linspace(region.q[0], min(region.q[1], math.exp(-epsilon)), 3000)
+            top = float(region.probability(np.minimum(1.0, math.exp(epsilon) * q), q).max())
+            level = top * (1 - 1e-6)
+            hidden += region.probe(epsilon, 0.0) < level
+            assert not region.certified(epsilon, 0.0, level)
+            assert region.certified(epsilon, 0.0, top * 1.01)
+    assert hidden > 20
+
+
+@given(st.floats(0.02, 0.98), st.floats(0.02, 0.98))
+@settings(max_examples=60, deadline=None)
+def test_far_blocks_are_bounded_from_above(p: float, q: float) -> None:
+    """With many outcomes only a window of them is summed; what lies outside is counted, never dropped."""
+    n = 3000
+    region = Region.of_epsilon(Counts(1500, n, 1400, n), 0.0, 0.4)
+    assert region is not None
+    assert len(region.starts) > region.window
+    k2 = np.arange(n + 1)
+    critical = region.critical[np.searchsorted(region.starts, k2, "right") - 1]
+    exact = float(stats.binom.pmf(k2, n, q) @ stats.binom.sf(critical - 1, n, p))
+    assert float(region.probability(np.array([p]), np.array([q]))[0]) >= exact * (1 - 1e-9)
+
+
 @pytest.mark.parametrize("probabilities", [(0.5, 0.5 / math.e), (0.9, 0.6), (0.1, 0.01)])
 def test_coverage_over_2000_repetitions(probabilities: tuple[float, float]) -> None:
     """The bound exceeds the true ε in at most as many of 2000 samples as a rate of alpha allows.

@@ -2,8 +2,8 @@
 
 Up to four events are tested: those that promise the largest ε, the surest refutation of the claim, the
 largest δ, and one that may be no more than chance. They share alpha, so that all bounds hold together with
-confidence 1 − alpha, and a claim refuted by any of them is refuted at alpha. Samples must be independent: a randomizer
-that shares noise between the samples of one call is outside of what an audit by samples can judge.
+confidence 1 − alpha, and a claim refuted by any of them is refuted at alpha. Samples must be independent: a
+randomizer that shares noise between the samples of one call is beyond what an audit by samples can judge.
 """
 
 from __future__ import annotations
