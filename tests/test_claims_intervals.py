@@ -227,7 +227,7 @@ def test_halving_a_width_is_caught(kappa: str, claim: str, monkeypatch: pytest.M
 
 
 def test_recursion_rows_do_not_follow_the_printed_derivation_where_it_loses_a_root() -> None:
-    """sqrt(1.1) (1 + q): 3.15 at the paper's q = 2, at most 3.02 at the repaired q, with q and not its root."""
+    """sqrt(1.1) (1 + q): 3.15 at the paper's q = 2, at most 3.02 at the repaired q."""
     for d in range(2, 13):
         printed, repaired = (
             Setting(variant, "quick").spec(d=d, actions=1, horizon=10**6) for variant in ("paper", "repaired")

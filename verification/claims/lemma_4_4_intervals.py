@@ -19,9 +19,9 @@ Recursion. With $s_B \le q\hat s_B$ open bins have $E_B\hat\eta_B^2 \le 1.1(1+q)
 \dots$, and capping only helps. The paper has q = 2 and prints $1.1(1+\sqrt2)^2 \le 6.42$, losing a root: its
 derivation gives 3.15 in place of 2.54. Repaired, $q \le 1.87$ and 3.02 will do. Inactive bins below an
 open parent: at most $\sqrt{E\hat\eta_{B^\circ}^2} + \gamma^{-k}$, where $\psi_B \le
-(\kappa_1\gamma^2(d+1)^3 + 6.2dL/\alpha)/\sqrt n \le 1.15\,\kappa_1\ldots/\sqrt n$ if k < M, and $\gamma^{-M} \le T^{-1/2} \le
-n^{-1/2}$ otherwise. Below an inactive bin nothing changes. An open bin has k < M, so at most $M^h$ bins
-have a second term: the printed constants stay.
+(\kappa_1\gamma^2(d+1)^3 + 6.2dL/\alpha)/\sqrt n \le 1.15\,\kappa_1\ldots/\sqrt n$ if k < M, and
+$\gamma^{-M} \le T^{-1/2} \le n^{-1/2}$ otherwise. Below an inactive bin nothing changes. An open bin has
+k < M, so at most $M^h$ bins have a second term: the printed constants stay.
 """
 
 from __future__ import annotations
