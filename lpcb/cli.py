@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
+from lpcb.compare import Comparison, compare
 from lpcb.engines import Run, aggregate, stream
 from lpcb.files import write_atomic
 from lpcb.plots import RegretCurve, regret_svg
@@ -66,13 +67,31 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Root seed of runs and of random problems.")] = 0,
     json_file: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write an SVG of regret against rounds here.")] = None,
+    against: Annotated[
+        bool,
+        typer.Option(
+            "--compare",
+            help="Run the printed, the repaired and a scaled algorithm and the baselines that have an "
+            "aggregate form; --activation and --width are then the factors of the scaled one.",
+        ),
+    ] = False,
 ) -> None:
     """Run Algorithm 1 and report regret, coverage and when it starts to learn.
 
-    Example: lpcb simulate --problem random --d 2 --horizon 1e18 --seeds 5 --json out.json
+    Examples: lpcb simulate --problem random --d 2 --horizon 1e18 --seeds 5 --json out.json,
+    lpcb simulate --problem mine.csv --horizon 1e12 --compare --json out.json --plot out.svg
     """
     rounds = horizon_of(horizon)
     chosen = _problem(problem, d, actions, contexts, rounds, alpha, seed)
+    if against:
+        if engine is Engine.stream or without:
+            given = (
+                f"--engine {engine.value}" if engine is Engine.stream else f"--without {(without or [''])[0]}"
+            )
+            raise ValueError(f"--compare runs fixed specifications in aggregate and does not go with {given}")
+        scale = None if activation == width == 1.0 else (activation, width)
+        _compare(chosen, rounds, alpha, beta, scale, seeds, seed, json_file, plot)
+        return
     repairs = REPAIRS - _known(without or []) if variant is Variant.repaired else frozenset()
     spec = Spec(
         chosen.d, chosen.actions, rounds, alpha, beta, activation=activation, width=width, repairs=repairs
@@ -84,6 +103,54 @@ def simulate(
     if plot is not None:
         write_atomic(plot, _plot(run, variant.value))
     _print(run, [path for path in (json_file, plot) if path is not None])
+
+
+def _compare(
+    problem: Problem,
+    horizon: int,
+    alpha: float,
+    beta: float | None,
+    scale: tuple[float, float] | None,
+    seeds: int,
+    seed: int,
+    json_file: Path | None,
+    plot: Path | None,
+) -> None:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("comparing")
+        result = compare(
+            problem,
+            horizon,
+            alpha,
+            beta,
+            scale,
+            seeds,
+            seed,
+            lambda done, of: progress.update(task, completed=done, total=of),
+        )
+    if json_file is not None:
+        write_atomic(json_file, json.dumps(result.as_dict(), indent=1) + "\n")
+    if plot is not None:
+        title = f"{problem.name}: d={problem.d}, A={problem.actions}, alpha={alpha:g}"
+        write_atomic(plot, regret_svg(result.curves(), title))
+    _print_comparison(result, [path for path in (json_file, plot) if path is not None])
+
+
+def _print_comparison(result: Comparison, written: list[Path]) -> None:
+    console = Console()
+    table = Table(title=f"{result.problem.name}, T = {result.horizon:.3g}, {result.seeds} seeds")
+    for column in ("algorithm", "privacy", "regret (median)", "range over seeds", "runs covered"):
+        table.add_column(column)
+    for one in result.competitors:
+        low, middle, high = one.total.min(), np.median(one.total), one.total.max()
+        covered = "" if one.covered is None else f"{one.covered:.0%}"
+        table.add_row(one.name, one.privacy, f"{middle:.4g}", f"{low:.4g} to {high:.4g}", covered)
+    console.print(table)
+    for name, reason in result.left_out.items():
+        console.print(f"left out: {name}: {reason}")
+    for path in written:
+        console.print(f"written: {path}")
 
 
 def _known(repairs: list[str]) -> frozenset[str]:

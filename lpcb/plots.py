@@ -20,6 +20,7 @@ class RegretCurve:
     label: str
     rounds: Ints
     regret: Array
+    dashed: bool = False
 
 
 def regret_svg(curves: Sequence[RegretCurve], title: str) -> str:
@@ -29,7 +30,9 @@ def regret_svg(curves: Sequence[RegretCurve], title: str) -> str:
         axes = figure.add_subplot(xscale="log", yscale="log")
         for curve in curves:
             positive = np.maximum(curve.regret, 1e-3)
-            (line,) = axes.plot(curve.rounds, np.median(positive, axis=0), label=curve.label)
+            (line,) = axes.plot(
+                curve.rounds, np.median(positive, axis=0), "--" if curve.dashed else "-", label=curve.label
+            )
             axes.fill_between(
                 curve.rounds,
                 positive.min(axis=0),
@@ -40,7 +43,7 @@ def regret_svg(curves: Sequence[RegretCurve], title: str) -> str:
             )
         axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=title)
         axes.grid(alpha=0.3)
-        axes.legend()
+        axes.legend(fontsize="small" if len(curves) > 3 else None)
         out = io.StringIO()
         figure.savefig(out, format="svg", metadata={"Date": None})
     return out.getvalue()

@@ -15,7 +15,7 @@ from lpcb.baselines._epochs import FIRST
 from lpcb.problem import Problem, family_f
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
-from verification.regret import FAMILIES, SCALED, Family, spread_2, trace, whole_epochs, worst
+from verification.regret import FAMILIES, LEVELS, SCALED, Family, spread_2, trace, whole_epochs, worst
 from verification.verdict import Profile
 
 
@@ -28,6 +28,7 @@ class Case:
     scale: tuple[tuple[str, float], ...]
     horizons: tuple[float, ...]
     families: tuple[Family, ...]
+    levels: bool = False
 
     def spec(self, setting: Setting, horizon: int) -> Spec:
         return setting.spec(d=self.d, actions=2, horizon=horizon, **dict(self.scale))
@@ -54,14 +55,18 @@ SCALED_2 = Case(
     "d=2 scaled",
     2,
     _scale(2),
-    (1e11, 1e14, 4e18),
+    (1e12, 1e15, 4e18),
     _near(FAMILIES[2], {"F(s)": slice(2, 5), "line": slice(3, 6)}),
 )
+LEVELS_1 = Case("d=1 scaled, levels", 1, _scale(1), (1e10, 1e14, 4e18), (LEVELS[1],), levels=True)
+"""Instances whose number of bins grows with ln T: the power of ln T that M stands for in the theorem."""
 FULL: tuple[Case, ...] = (
     replace(PRINTED_1, horizons=(3e15, 2e16, 1.5e17, 1e18, 4e18), families=FAMILIES[1]),
     replace(SCALED_1, horizons=tuple(10.0**k for k in range(8, 19)), families=FAMILIES[1]),
-    replace(SCALED_2, horizons=(1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 4e18), families=FAMILIES[2]),
+    replace(SCALED_2, horizons=(1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 4e18), families=FAMILIES[2]),
     Case("d=3 scaled", 3, _scale(3), (1e13, 1e14, 1e15, 1e16, 1e17, 4e18), FAMILIES[3]),
+    replace(LEVELS_1, horizons=tuple(10.0**k for k in range(10, 19))),
+    Case("d=2 scaled, levels", 2, _scale(2), (1e14, 1e15, 1e16, 1e17, 4e18), (LEVELS[2],), levels=True),
 )
 
 
@@ -72,7 +77,7 @@ def cases(setting: Setting) -> tuple[Case, ...]:
             replace(PRINTED_1, horizons=(5e15, 4e18)),
             replace(SCALED_1, horizons=(1e8, 1e13, 4e18)),
         ),
-        "standard": (PRINTED_1, SCALED_1, SCALED_2),
+        "standard": (PRINTED_1, SCALED_1, SCALED_2, LEVELS_1),
         "thorough": FULL,
     }
     return tuple(c for c in chosen[setting.profile] if setting.variant == "repaired" or not c.scale)
@@ -99,6 +104,7 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
         ]
         out[f"{case.name}:horizon"] = np.array([[float(w.horizon) for w in found]])
         out[f"{case.name}:interior"] = np.array([[w.interior for w in found]])
+        out[f"{case.name}:bins"] = np.array([[w.run.problem.contexts / 2 for w in found]])
         out[f"{case.name}:regret"] = np.stack([w.run.total_regret for w in found], axis=1)
         out[f"{case.name}:covered"] = np.stack([w.run.covered.all(axis=1) for w in found], axis=1)
     return out
@@ -162,7 +168,7 @@ BASELINE_GRIDS = (
     BaselineGrid("uniform", 0.0, (0.86,), 1.0),
     BaselineGrid("elimination_ls", 0.5, (16.0, 32.0, 64.0, 128.0, 256.0), 0.5),
     BaselineGrid("linucb_doubling", 0.5, (8.0, 16.0, 32.0, 64.0, 128.0), 0.5),
-    BaselineGrid("private_statistics", 0.25, (30.0, 60.0, 120.0), 0.75),
+    BaselineGrid("private_statistics", 0.25, (30.0, 36.0, 42.0, 50.0, 60.0, 71.0, 85.0, 101.0), 0.75),
     BaselineGrid("ldp_linucb_doubling", 0.25, (30.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0), 0.75),
 )
 

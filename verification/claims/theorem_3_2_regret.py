@@ -58,8 +58,9 @@ def attained(context: Context) -> Finding:
         regret = (uniform_policy(active) * (0.5 - f)).sum(axis=1).mean()
         ratio = float(regret / (A * (before * delta).sum(axis=1).mean()))
         short.append(abs(ratio - float(constant(A))))
+        widths = float((active * delta).sum(axis=1).mean())
         if A == 3:
-            display = float(regret / (active * delta).sum(axis=1).mean())
+            display = float(regret) / widths if widths else np.inf
             note = "regret over the sum of widths on survivors; the proof's first display says at most 1"
             measures["first display, A = 3"] = Measure(display, (display, display), note=note)
     found = evidence(

@@ -1,0 +1,238 @@
+"""Elimination and regret: formulas against the code, and rows that notice a wrong algorithm.
+
+Runs are random with fixed seeds. What is asserted of them are deterministic inequalities, or statements whose
+margin is many standard errors: another seed changes nothing but with probability below 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lpcb.arrays import Array, Bools
+from lpcb.engines import aggregate
+from lpcb.problem import family_f
+from lpcb.spec import REPAIRED, Spec
+from verification import claim, elimination_epochs, envelopes, onset, regret, width_split
+from verification.claim import Setting
+from verification.claims import elimination, theorem_3_2_regret, theorem_4_6
+from verification.row import run_row
+
+CLAIMS = {c.id: c for m in (elimination, theorem_3_2_regret, theorem_4_6) for c in m.CLAIMS}
+
+
+@pytest.fixture(autouse=True)
+def _forget_shared_runs() -> Iterator[None]:
+    """Experiments are cached in a process; a broken algorithm must not find the right one's results."""
+    claim._all_shards.cache_clear()
+    yield
+    claim._all_shards.cache_clear()
+
+
+def row(id: str, variant: Any = "repaired", without: frozenset[str] = frozenset()) -> dict[str, Any]:
+    found = run_row(CLAIMS[id], variant, "quick", 0, without=without)
+    assert found["error"] is None, found["error"]
+    return found
+
+
+# --- the rows notice a wrong algorithm --------------------------------------------------------------------
+
+
+def swapped(active: Bools, f_hat: Array, delta: Array) -> Bools:
+    floor = np.where(active, f_hat - delta, -np.inf).max(axis=-1, keepdims=True)
+    kept = active & (f_hat + delta <= floor)
+    return np.asarray(np.where(kept.any(axis=-1, keepdims=True), kept, active))
+
+
+def over_all_actions(active: Bools, f_hat: Array, delta: Array) -> Bools:
+    kept = active & (f_hat + delta >= (f_hat - delta).max(axis=-1, keepdims=True))
+    return np.asarray(np.where(kept.any(axis=-1, keepdims=True), kept, active))
+
+
+def without_best_width(active: Bools, f_hat: Array, delta: Array) -> Bools:
+    floor = np.where(active, f_hat, -np.inf).max(axis=-1, keepdims=True)
+    return np.asarray(active & (f_hat + delta >= floor))
+
+
+def greedy(active: Bools) -> Array:
+    return np.eye(active.shape[-1])[active.argmax(axis=-1)]
+
+
+@pytest.mark.parametrize("mutant", [swapped, over_all_actions, without_best_width])
+def test_wrong_elimination_is_noticed(mutant: Callable[..., Bools], monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in ("lpcb.elimination", "lpcb.engines.run", elimination.__name__, theorem_3_2_regret.__name__):
+        monkeypatch.setattr(f"{where}.eliminate", mutant)
+    found = row("lemma-A.2-survival")
+    assert found["verdict"] == "REFUTED"
+    refuting = {e["check"] for e in found["evidence"] if e["verdict"] == "REFUTED"}
+    assert "the code's rule is Algorithm 1's" in refuting
+    if mutant is not over_all_actions:  # while intervals cover, that one eliminates the same actions
+        assert row("thm-3.2-regret")["verdict"] == "REFUTED", "the policy is not that of the printed sets"
+
+
+def test_greedy_policy_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    for where in ("lpcb.elimination", "lpcb.engines.run", theorem_3_2_regret.__name__):
+        monkeypatch.setattr(f"{where}.uniform_policy", greedy)
+    assert row("thm-3.2-regret")["verdict"] == "REFUTED"
+    assert row("lemma-A.2-survival")["verdict"] == "REFUTED", "what is not played has not survived"
+
+
+def test_a_proof_without_the_best_width_does_not_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    goal, hypotheses = elimination.PROOFS["gap"]
+    less = {name: value for name, value in goal.items() if name != "d_star"}
+    monkeypatch.setitem(elimination.PROOFS, "gap", (less, hypotheses))
+    assert elimination.proof("gap").evidence[0].verdict == "REFUTED"
+
+
+def test_rows_as_they_are() -> None:
+    assert row("lemma-A.2-survival")["verdict"] == "HOLDS"
+    assert row("lemma-A.2-gap")["verdict"] == "HOLDS"
+    assert row("lemma-A.2-gap", "paper")["verdict"] == "REFUTED"
+    found = row("thm-3.2-regret")
+    assert found["verdict"] == "HOLDS"
+    assert found["measures"]["first display, A = 3"]["value"] == pytest.approx(4 / 3)
+
+
+def test_epochs_without_eliminations_say_nothing() -> None:
+    problem = family_f(0.3)
+    spec = REPAIRED(d=2, actions=2, horizon=10**6)
+    rows = elimination_epochs.epoch_rows(regret.trace(problem, spec, 2, np.random.default_rng(0)), 0)
+    context = claim.Context("x", Setting("repaired", "quick"), {elimination_epochs.EPOCHS.name: rows})
+    assert elimination.simulated(context, "survival").evidence[0].verdict == "UNDECIDED"
+
+
+# --- Theorem 4.6 ------------------------------------------------------------------------------------------
+
+
+def test_without_the_repair_best_actions_are_lost_for_good() -> None:
+    assert row("thm-4.6-slope")["verdict"] == "HOLDS"
+    assert row("thm-4.6-slope", without=frozenset({"inactive-width"}))["verdict"] == "REFUTED"
+
+
+def test_a_bound_above_2T_is_no_evidence() -> None:
+    found = row("thm-4.6-bound")
+    assert found["verdict"] == "UNDECIDED"
+    assert "vacuous below" in found["reason"]
+
+
+def fabricated(power: float, interior: bool = True, level: float = 1.0) -> dict[str, Array]:
+    """An envelope of exactly this power, with two per cent of noise."""
+    rng = np.random.default_rng(0)
+    T = np.array([1e8, 1e11, 1e14, 1e18])
+    noise = rng.normal(1, 0.02, (40, 4))
+    parts = {
+        "horizon": T[None],
+        "interior": np.full((1, 4), interior),
+        "bins": np.ones((1, 4)),
+        "regret": level * T**power * noise,
+    }
+    return {f"{envelopes.SCALED_1.name}:{k}": v for k, v in (parts | {"covered": np.ones((40, 4))}).items()}
+
+
+@pytest.mark.parametrize(
+    ("power", "interior", "verdict"),
+    [
+        (0.5, True, "HOLDS"),
+        (0.75, True, "REFUTED"),
+        (0.3, True, "REFUTED"),
+        (0.58, True, "UNDECIDED"),
+        (0.5, False, "UNDECIDED"),
+    ],
+)
+def test_exponents_are_judged(
+    power: float, interior: bool, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(theorem_4_6, "cases", lambda setting: (envelopes.SCALED_1,))
+    data = {envelopes.ENVELOPES.name: fabricated(power, interior)}
+    context = claim.Context("x", Setting("repaired", "quick"), data)
+    assert theorem_4_6.exponents(context).evidence[0].verdict == verdict
+
+
+def test_a_run_above_the_bound_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(theorem_4_6, "cases", lambda setting: (envelopes.SCALED_1,))
+    data = {envelopes.ENVELOPES.name: fabricated(1.0, level=1e6)}
+    context = claim.Context("x", Setting("repaired", "quick"), data)
+    assert theorem_4_6.below_bound(context).evidence[0].verdict == "REFUTED"
+
+
+# --- formulas ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("horizon", [10**7, 10**18])
+def test_formula_is_the_specification_and_the_sum_over_epochs(d: int, horizon: int) -> None:
+    spec = Spec(d, 3, horizon, 0.5, activation=0.3, width=0.2)
+    formula = onset.Formula(d, 3, 0.5, math.log(horizon), activation=0.3, width=0.2)
+    g = spec.gamma
+    K = spec.kappa3 * g**2 * (d + 1) ** 4 + spec.kappa2 * g * d**2
+    K += max(spec.kappa1 * g**2 * (d + 1) ** 3, spec.kappa1_prime * g * d**1.5)
+    assert pytest.approx(K) == formula.K
+    assert formula.M == spec.M
+    assert formula.threshold == pytest.approx(spec.kappa1 * g**2 * (d + 1) ** 3)
+    mad = (2.54 * spec.M) ** d * 12 * K
+    rest = sum(r * mad / math.sqrt(spec.epoch_length(tau - 1) / (2 * d)) for tau, r in spec.epochs()[1:])
+    assert math.exp(formula.chain()) == pytest.approx(
+        2 * spec.first_epoch + 2 * (1 - 1 / 3) * 9 * rest, rel=1e-6
+    )
+    bound = (2.54 / spec.b) ** d * 9 * d**5 * math.log(48 * d * horizon / spec.b) ** 2 / 0.5
+    assert math.exp(formula.shape()) == pytest.approx(bound * horizon ** (0.5 + 2 * spec.b))
+
+
+def test_onset_formulas_agree_with_runs() -> None:
+    """Printed constants at T = 3e15, d = 1; epochs double, so a factor of 4 either way is agreement."""
+    run = aggregate.run(
+        regret.dense_1(0.5), REPAIRED(d=1, actions=2, horizon=3 * 10**15), 3, np.random.default_rng(0)
+    )
+    seen, expected = run.onset(), onset.onset(1, 1.0)
+    pairs = {
+        "first_active_bin": "first active bin",
+        "regret_half_of_uniform": "regret half of uniform, gap 1",
+    }
+    for name, formula in pairs.items():
+        for T in seen[name]:
+            assert T is not None
+            assert expected[formula] / 4 < T < expected[formula] * 4
+
+
+def test_onsets_are_ordered_and_scale_with_alpha() -> None:
+    for d in (1, 2, 3):
+        values = list(onset.onset(d, 1.0).values())
+        assert values == sorted(values)
+        assert onset.onset(d, 0.1)["first active bin"] > 100 * values[0]
+
+
+def test_width_sources_build_up() -> None:
+    found = width_split.split(10**10)
+    names = list(found)
+    chain = [n for n in names if n.startswith("sampling,")] + names[names.index("sampling and privacy") :]
+    values = [found[name] for name in chain]
+    assert values == sorted(values)
+    sources = [v for n, v in found.items() if n.startswith("privacy noise of the ") and "interval" not in n]
+    assert max(sources) < found["sampling and privacy"] * 1.001
+
+
+@pytest.mark.parametrize("about", [1e7, 1e12, 4e18])
+def test_horizons_end_with_an_epoch(about: float) -> None:
+    def spec(horizon: int) -> Spec:
+        return REPAIRED(d=2, actions=2, horizon=horizon)
+
+    horizon = regret.whole_epochs(spec, about)
+    tau, rounds = spec(horizon).epochs()[-1]
+    assert rounds == spec(horizon).epoch_length(tau)
+    assert about / 2 < horizon < about * 2
+
+
+def test_trace_is_the_run() -> None:
+    spec = REPAIRED(d=1, actions=2, horizon=10**10, **regret.SCALED[1])
+    traced = regret.trace(regret.dense_1(0.3), spec, 3, np.random.default_rng(5))
+    plain = aggregate.run(regret.dense_1(0.3), spec, 3, np.random.default_rng(5))
+    np.testing.assert_array_equal(traced.run.regret, plain.regret)
+    problem = traced.run.problem
+    rates = (problem.weights[:, None] * traced.policy * problem.gaps).sum(axis=(2, 3))
+    epochs = len(rates)
+    np.testing.assert_allclose(rates * plain.rounds[:epochs, None], plain.regret.T[:epochs])
+    np.testing.assert_array_equal(traced.success, np.logical_and.accumulate(plain.covered.T[:epochs], axis=0))
