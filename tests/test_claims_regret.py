@@ -59,7 +59,7 @@ def without_best_width(active: Bools, f_hat: Array, delta: Array) -> Bools:
 
 
 def greedy(active: Bools) -> Array:
-    return np.eye(active.shape[-1])[active.argmax(axis=-1)]
+    return np.asarray(np.eye(active.shape[-1])[active.argmax(axis=-1)])
 
 
 @pytest.mark.parametrize("mutant", [swapped, over_all_actions, without_best_width])

@@ -6,9 +6,9 @@ constants it exceeds 2T at every horizon that can be simulated, so runs cannot s
 Growth. At each T the worst of families of instances that scale with T. With a fixed number of bins, regret is
 near $\kappa(T)\sqrt T$ with $\kappa$ proportional to ln T (delta = 1/T^2): a straight line has a slope of
 0.5 + 1/ln T ≈ 0.53, and 0.5 once ln T is divided out. Worse are users spread over J ~ ln(1/gap) levels:
-intervals are J times wider, and so are the gaps that they cannot see. J is the theorem's M, a power of ln T, but it
-grows from 1 at onset: a straight line through the whole envelope shows 0.60 (this was seen before the form of
-the fit was chosen), and regret divided by J ln T shows 0.50.
+intervals are J times wider, and so are the gaps that they cannot see. J is the theorem's M, a power of ln T,
+but it grows from 1 at onset: a straight line through the whole envelope shows 0.60 (this was seen before the
+form of the fit was chosen), and regret divided by J ln T shows 0.50.
 
 As printed, d = 2 fails: while the first layer is active and the second is not, Algorithm 5's interval is
 $\gamma^{-k}$ and forgets the first layer's error (repair: inactive-width). Gaps below that error are decided
