@@ -12,7 +12,7 @@ from lpcb.engines.stream import collect_epoch
 from lpcb.problem import Problem
 from lpcb.protocol import Report, Server, View
 from lpcb.spec import REPAIRS, Spec
-from verification import views
+from verification.experiments import views
 
 SMALL = {"horizon": 700, "delta": 0.5, "activation": 3e-5, "width": 1e-4}
 

@@ -18,13 +18,13 @@ from lpcb.lplr.aggregate import estimate
 from lpcb.lplr.ci import interval
 from lpcb.partition import Bins, Routed, descend, enter
 from lpcb.spec import REPAIRED, Spec
-from verification import coverage as cov
 from verification.claim import Context, Setting
 from verification.claims.appendix_intervals import CLAIMS as APPENDIX
 from verification.claims.lemma_4_4_intervals import CLAIMS as LEMMA_4_4
 from verification.claims.lemma_4_4_intervals import inside_event
 from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
-from verification.interval_cases import at_edges, case, collinear, derived_slope, recursion_slope
+from verification.experiments import coverage as cov
+from verification.experiments.interval_cases import at_edges, case, collinear, derived_slope, recursion_slope
 from verification.row import run_row
 
 CLAIMS = {claim.id: claim for claim in (*APPENDIX, *LEMMA_4_4, *LEMMA_4_5)}

@@ -20,7 +20,6 @@ from lpcb import partition, protocol
 from lpcb.lplr import pcr, update
 from lpcb.mechanisms import Laplace, laplace
 from lpcb.spec import REPAIRS, Spec
-from verification import components, fits, moments
 from verification.claim import Claim, Setting, _all_shards
 from verification.claims import (
     conformance,
@@ -32,6 +31,7 @@ from verification.claims import (
     lemma_4_3_identity,
     lemma_4_3_projection,
 )
+from verification.experiments import components, fits, moments
 from verification.row import run_row
 from verification.verdict import Variant
 

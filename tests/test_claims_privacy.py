@@ -14,8 +14,8 @@ from lpcb.mechanisms import Laplace
 from lpcb.spec import PAPER, REPAIRED
 from verification.claims import proposition_4_1
 from verification.claims.theorem_3_2 import PRIVACY
+from verification.experiments.views import view_after, worst_interval, worst_update
 from verification.row import run_row
-from verification.views import view_after, worst_interval, worst_update
 
 COUNT = proposition_4_1.CLAIMS[0]
 

@@ -17,9 +17,10 @@ from lpcb.arrays import Array, Bools
 from lpcb.engines import aggregate
 from lpcb.problem import family_f
 from lpcb.spec import REPAIRED, Spec
-from verification import claim, elimination_epochs, envelopes, onset, regret, width_split
+from verification import claim
 from verification.claim import Setting
 from verification.claims import elimination, theorem_3_2_regret, theorem_4_6
+from verification.experiments import elimination_epochs, envelopes, onset, regret, width_split
 from verification.row import run_row
 
 CLAIMS = {c.id: c for m in (elimination, theorem_3_2_regret, theorem_4_6) for c in m.CLAIMS}

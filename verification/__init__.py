@@ -2,6 +2,7 @@
 
 from verification.audit import AuditResult, audit
 from verification.claim import Check, Claim, Context, Experiment, Setting
+from verification.experiments.coverage import coverage, needed_width
 from verification.verdict import Evidence, Figure, Finding, Measure, Series, decide
 
 __all__ = [
@@ -17,5 +18,7 @@ __all__ = [
     "Series",
     "Setting",
     "audit",
+    "coverage",
     "decide",
+    "needed_width",
 ]

@@ -32,10 +32,10 @@ from lpcb.lplr.pcr import Components
 from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context
 from verification.evidence.chernoff import laplace_sum_log_tail
-from verification.interval_adversary import adversary
-from verification.interval_cases import DELTA, INTERVALS
-from verification.interval_evidence import by_instance, everywhere, rates_by_dimension, tightness
-from verification.interval_scaled import SCALED, scaled_evidence
+from verification.experiments.interval_adversary import adversary
+from verification.experiments.interval_cases import DELTA, INTERVALS
+from verification.experiments.interval_evidence import by_instance, everywhere, rates_by_dimension, tightness
+from verification.experiments.interval_scaled import SCALED, scaled_evidence
 from verification.verdict import Evidence, Finding, Measure
 
 SHARED = (

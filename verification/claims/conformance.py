@@ -17,8 +17,8 @@ from lpcb.protocol import Client, Report, Server, View
 from lpcb.spec import Spec
 from verification.claim import Arrays, Check, Claim, Context, Experiment, Setting
 from verification.evidence.samples import ks_two_detectable, ks_two_sample
+from verification.experiments.views import view_after
 from verification.verdict import FALSE_ALARM, Evidence, Finding
-from verification.views import view_after
 
 ELSEWHERE = np.array([[0.05, 0.9], [-0.02, 0.01], [0.0, 0.0]])
 """Off the support: between contexts, deep inside, and the dummy. Their bins hold noise alone."""

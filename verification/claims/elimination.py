@@ -28,7 +28,7 @@ import numpy as np
 from lpcb.arrays import Array, Bools
 from lpcb.elimination import eliminate
 from verification.claim import Check, Claim, Context
-from verification.elimination_epochs import EPOCHS, ROUNDING, evidence, printed_rule, violations
+from verification.experiments.elimination_epochs import EPOCHS, ROUNDING, evidence, printed_rule, violations
 from verification.verdict import Finding
 
 Linear = Mapping[str, Fraction]

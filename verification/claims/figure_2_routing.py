@@ -27,7 +27,7 @@ from lpcb.lplr.ci import interval
 from lpcb.partition import Bins
 from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context
-from verification.fits import nested
+from verification.experiments.fits import nested
 from verification.verdict import Evidence, Finding
 
 EPS = float(np.finfo(np.float64).eps)

@@ -26,7 +26,7 @@ from verification.claim import Check, Claim, Context, Setting
 from verification.evidence.chernoff import laplace_sum_log_tail
 from verification.evidence.quantiles import quantile_interval
 from verification.evidence.tails import rate_detectable, rate_of_batches
-from verification.experiments import BATCHES, HORIZON, STANDARD, UPDATE, Batch
+from verification.experiments.update import BATCHES, HORIZON, STANDARD, UPDATE, Batch
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 DELTAS = (0.5, 0.2, 0.05, 0.01)

@@ -12,7 +12,8 @@ $b(2\sqrt{nL} + L)$ but for $2e^{-L}$, and $L \le d\,\ell$ pays for all bins, $\
 At $\psi_B \ge 18d^2\ell/(\alpha\sqrt n)$ the denominator is at least $0.65\,\psi_B$, which leaves for vectors
 $(12d \cdot 2\sqrt{d\ell} + 24\sqrt{d\ell})/0.65 \le (19d^2 + 29d)\,\ell$: the printed constant survives. For
 matrices $6d(d+1)\sqrt{d\ell}$ and little else leaves room for a smaller constant than the printed one,
-$20(d+1)^2$, and Lemma 4.3 needs that room. See ``verification.moments`` for the sums that are evaluated.
+$20(d+1)^2$, and Lemma 4.3 needs that room. The sums that are evaluated
+stand in ``verification.experiments.moments``.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from verification.claim import Arrays, Check, Claim, Context, Experiment, Settin
 from verification.evidence.quantiles import quantile_interval
 from verification.evidence.rare import laplace_sum_rare
 from verification.evidence.tails import anytime_interval, rate_detectable, rate_of_batches
-from verification.fits import FITS, HARD, WILD, Hard, draw
-from verification.moments import MATRIX, VECTOR, Moment, ell, noise_deviations, share_used
+from verification.experiments.fits import FITS, HARD, WILD, Hard, draw
+from verification.experiments.moments import MATRIX, VECTOR, Moment, ell, noise_deviations, share_used
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 DELTAS = (0.5, 0.2, 0.05, 0.01)

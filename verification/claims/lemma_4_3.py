@@ -29,10 +29,10 @@ from lpcb.arrays import Array
 from lpcb.lplr.pcr import pcr
 from lpcb.lplr.update import Statistics
 from verification.claim import Arrays, Check, Claim, Context, Experiment, Setting
-from verification.components import fit_drawn, omega_bound, worst_inside
 from verification.evidence.quantiles import quantile_interval
 from verification.evidence.tails import anytime_interval, rate_detectable, rate_of_batches
-from verification.fits import FITS, HARD, WILD, Hard, draw
+from verification.experiments.components import fit_drawn, omega_bound, worst_inside
+from verification.experiments.fits import FITS, HARD, WILD, Hard, draw
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 What = Literal["inverse", "omega"]

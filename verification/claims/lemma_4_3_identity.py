@@ -28,8 +28,8 @@ from lpcb.partition import Bins, descend, enter
 from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context
-from verification.components import Decomposition, decompose, fit_drawn
-from verification.fits import HARD, WILD, draw, nested
+from verification.experiments.components import Decomposition, decompose, fit_drawn
+from verification.experiments.fits import HARD, WILD, draw, nested
 from verification.verdict import Evidence, Finding, Measure
 
 EPS = float(np.finfo(np.float64).eps)

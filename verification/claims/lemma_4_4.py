@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from verification.claim import Check, Claim, Context
 from verification.evidence.losses import loss_finding, places
+from verification.experiments.views import worst_interval
 from verification.verdict import Finding
-from verification.views import worst_interval
 
 
 def exact_loss(context: Context) -> Finding:

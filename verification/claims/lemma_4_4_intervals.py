@@ -32,15 +32,22 @@ from typing import Any
 import numpy as np
 
 from verification.claim import Check, Claim, Context
-from verification.interval_adversary import adversary
-from verification.interval_cases import DELTA, INTERVALS, cases, derived_slope, increment, recursion_slope
-from verification.interval_evidence import (
+from verification.experiments.interval_adversary import adversary
+from verification.experiments.interval_cases import (
+    DELTA,
+    INTERVALS,
+    cases,
+    derived_slope,
+    increment,
+    recursion_slope,
+)
+from verification.experiments.interval_evidence import (
     DIMENSIONS,
     by_instance,
     informative,
     rates_by_dimension,
 )
-from verification.interval_scaled import SCALED, scaled_evidence
+from verification.experiments.interval_scaled import SCALED, scaled_evidence
 from verification.verdict import Evidence, Finding, Measure
 
 # --- validity ---------------------------------------------------------------------------------

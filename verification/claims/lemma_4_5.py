@@ -25,10 +25,10 @@ from lpcb.arrays import Array
 from lpcb.lplr.pcr import pcr
 from lpcb.lplr.update import Statistics
 from verification.claim import Check, Claim, Context
-from verification.coverage import simulate
 from verification.evidence.quantiles import quantile_interval
 from verification.evidence.scaling import Slope, slope, slope_detectable
-from verification.interval_cases import (
+from verification.experiments.coverage import simulate
+from verification.experiments.interval_cases import (
     DELTA,
     HORIZON,
     INTERVALS,
@@ -38,10 +38,15 @@ from verification.interval_cases import (
     generic,
     recursion_slope,
 )
-from verification.interval_evidence import DIMENSIONS, by_instance, informative, rates_by_dimension
-from verification.interval_needed import NEEDED, Needed, needed_table
-from verification.interval_rates import FITTED_FROM, GRID, MEMBERS, RATES
-from verification.interval_scaled import SCALED, scaled_evidence
+from verification.experiments.interval_evidence import (
+    DIMENSIONS,
+    by_instance,
+    informative,
+    rates_by_dimension,
+)
+from verification.experiments.interval_needed import NEEDED, Needed, needed_table
+from verification.experiments.interval_rates import FITTED_FROM, GRID, MEMBERS, RATES
+from verification.experiments.interval_scaled import SCALED, scaled_evidence
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 # --- coverage ---------------------------------------------------------------------------------

@@ -23,8 +23,8 @@ from verification.claim import Check, Claim, Context
 from verification.evidence.losses import Place, first_layer, loss_finding, places
 from verification.evidence.report_audit import black_box
 from verification.evidence.tails import clopper_pearson
+from verification.experiments.views import worst_update
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series
-from verification.views import worst_update
 
 DRAWS = {"quick": 20_000, "standard": 200_000, "thorough": 2_000_000}
 ONE_ORACLE = (1,)

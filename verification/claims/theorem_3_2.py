@@ -10,8 +10,8 @@ from __future__ import annotations
 from verification.claim import Check, Claim, Context
 from verification.evidence.losses import Place, first_layer, loss_finding, places
 from verification.evidence.report_audit import black_box
+from verification.experiments.views import worst_interval, worst_update
 from verification.verdict import Finding
-from verification.views import worst_interval, worst_update
 
 UPDATE = "a report to an update batch"
 ACTIONS = {"quick": (2,), "standard": (2, 8), "thorough": (2, 3, 8)}

@@ -19,7 +19,7 @@ import numpy as np
 from lpcb.arrays import Array, Bools
 from lpcb.elimination import eliminate, uniform_policy
 from verification.claim import Arrays, Check, Claim, Context
-from verification.elimination_epochs import EPOCHS, ROUNDING, evidence
+from verification.experiments.elimination_epochs import EPOCHS, ROUNDING, evidence
 from verification.verdict import Evidence, Finding, Measure
 
 

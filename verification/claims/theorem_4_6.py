@@ -1,7 +1,7 @@
 r"""Theorem 4.6: the regret bound with the constant of its proof chain, and how worst-case regret grows.
 
-The bound follows from Theorem 3.2 and Lemma 4.5 (verification.onset writes the chain out); with printed
-constants it exceeds 2T at every horizon that can be simulated, so runs cannot speak for it or against it.
+The bound follows from Theorem 3.2 and Lemma 4.5 (verification.experiments.onset writes the chain out); with
+printed constants it exceeds 2T at every horizon that can be simulated, so runs cannot speak for it or against it.
 
 Growth. At each T the worst of families of instances that scale with T. With a fixed number of bins, regret is
 near $\kappa(T)\sqrt T$ with $\kappa$ proportional to ln T (delta = 1/T^2): a straight line has a slope of
@@ -23,7 +23,8 @@ import numpy as np
 
 from lpcb.arrays import Array
 from verification.claim import Arrays, Check, Claim, Context
-from verification.envelopes import (
+from verification.evidence.scaling import Slope, local_slopes, slope, slope_detectable
+from verification.experiments.envelopes import (
     BASELINE_ENVELOPES,
     ENVELOPES,
     LOST,
@@ -33,10 +34,9 @@ from verification.envelopes import (
     columns,
     decades,
 )
-from verification.evidence.scaling import Slope, local_slopes, slope, slope_detectable
-from verification.onset import CONSTANT, Formula, onset
+from verification.experiments.onset import CONSTANT, Formula, onset
+from verification.experiments.width_split import split
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
-from verification.width_split import split
 
 WINDOW = (0.45, 0.58)
 """Where the exponent of an envelope must lie: 1/2, and up to 0.08 for two powers of ln T."""

@@ -10,8 +10,8 @@ import numpy as np
 from lpcb import problem as problems
 from lpcb.protocol import View
 from verification.claim import Context
+from verification.experiments.views import Worst, view_after
 from verification.verdict import Evidence, Figure, Finding, Measure, Profile, Series, Verdict
-from verification.views import Worst, view_after
 
 ROUNDING = 1e-9
 """Losses are sums of a few hundred floats; a relative excess of this size is rounding."""

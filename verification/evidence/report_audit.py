@@ -14,8 +14,8 @@ from lpcb.protocol import Client, View
 from verification.audit import audit
 from verification.claim import Context
 from verification.evidence.losses import Place
+from verification.experiments.views import worst_update
 from verification.verdict import FALSE_ALARM, Evidence, Finding, Measure
-from verification.views import worst_update
 
 SAMPLES = {"quick": 200_000, "standard": 1_000_000, "thorough": 6_000_000}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from verification.claim import Arrays, Context, Experiment, Setting
-from verification.coverage import Case, probe_excess, simulate
 from verification.evidence.tails import rate_detectable, rate_of_batches
-from verification.interval_cases import DELTA, at_edges, case, generic, ratios
+from verification.experiments.coverage import Case, probe_excess, simulate
+from verification.experiments.interval_cases import DELTA, at_edges, case, generic, ratios
 from verification.verdict import FALSE_ALARM, Evidence, Verdict
 
 REPEATS = 1500

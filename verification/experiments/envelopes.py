@@ -15,7 +15,16 @@ from lpcb.baselines._epochs import FIRST
 from lpcb.problem import Problem, family_f
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
-from verification.regret import FAMILIES, LEVELS, SCALED, Family, spread_2, trace, whole_epochs, worst
+from verification.experiments.regret import (
+    FAMILIES,
+    LEVELS,
+    SCALED,
+    Family,
+    spread_2,
+    trace,
+    whole_epochs,
+    worst,
+)
 from verification.verdict import Profile
 
 

@@ -20,8 +20,8 @@ from lpcb.lplr.pcr import Components, pcr
 from lpcb.lplr.update import Statistics
 from lpcb.partition import Routed, edges, key_level, prediction
 from lpcb.spec import Spec
-from verification.fits import Hard, Sums, flat
-from verification.moments import MATRIX, VECTOR, ell, psi_constant
+from verification.experiments.fits import Hard, Sums, flat
+from verification.experiments.moments import MATRIX, VECTOR, ell, psi_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def decompose(
 
 
 def fit_drawn(hard: Hard, spec: Spec, drawn: Sums) -> tuple[Components, Decomposition]:
-    """Algorithm 4 on the bins of :func:`verification.fits.draw`, and the terms of its error."""
+    """Algorithm 4 on the bins of :func:`verification.experiments.fits.draw`, and the terms of its error."""
     rest = np.eye(spec.d)
     rest[: hard.h - 1, : hard.h - 1] = 0.0
     rests = np.tile(rest, (len(drawn.keys), 1, 1))

@@ -15,7 +15,7 @@ from lpcb.partition import edges, key_level
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRED, Spec
 from verification.claim import Arrays, Experiment, Setting
-from verification.coverage import (
+from verification.experiments.coverage import (
     Case,
     Fits,
     Layer,

@@ -9,10 +9,10 @@ import numpy as np
 
 from lpcb.arrays import Array, Bools
 from verification.claim import Context
-from verification.coverage import Case
 from verification.evidence.quantiles import quantile_interval
 from verification.evidence.tails import FailureRate, rate_detectable, rate_of_batches
-from verification.interval_cases import DELTA, INTERVALS, N, cases
+from verification.experiments.coverage import Case
+from verification.experiments.interval_cases import DELTA, INTERVALS, N, cases
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Measure, Role, Series, Verdict
 
 DIMENSIONS = (1, 2, 3, 4)

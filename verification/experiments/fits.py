@@ -20,7 +20,7 @@ from lpcb.partition import Bins, Routed, descend, enter, key_level
 from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Setting
-from verification.experiments import HORIZON
+from verification.experiments.update import HORIZON
 from verification.verdict import Profile
 
 Shape = Literal["spread", "collinear", "edges"]

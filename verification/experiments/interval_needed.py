@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from verification.claim import Arrays, Context, Experiment, Setting
-from verification.coverage import needed_factor, simulate
 from verification.evidence.quantiles import QuantileInterval, quantile_interval
-from verification.interval_cases import DELTA, Instance, at_threshold, case, inner_edges
+from verification.experiments.coverage import needed_factor, simulate
+from verification.experiments.interval_cases import DELTA, Instance, at_threshold, case, inner_edges
 from verification.verdict import FALSE_ALARM
 
 ACTIVATIONS = (1.0, 0.1, 0.01)

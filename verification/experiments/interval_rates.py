@@ -13,8 +13,8 @@ from lpcb.baselines.private_statistics import bounds, l1_sensitivity, summed_sta
 from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
-from verification.coverage import simulate
-from verification.interval_cases import DELTA, HORIZON, examine_means
+from verification.experiments.coverage import simulate
+from verification.experiments.interval_cases import DELTA, HORIZON, examine_means
 
 GRID = (10**4, 10**6, 10**8, 10**11, 10**14, 10**17)
 FITTED_FROM = 10**6

@@ -13,7 +13,7 @@ from lpcb.arrays import Array, Bools
 from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
-from verification.regret import SCALED, Trace, trace, whole_epochs
+from verification.experiments.regret import SCALED, Trace, trace, whole_epochs
 from verification.verdict import Evidence, Grade, Role, Verdict
 
 ROUNDING = 1e-11

@@ -1,0 +1,1 @@
+"""Named simulations that several claims look at, computed once per shard and shared."""
