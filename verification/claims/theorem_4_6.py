@@ -1,7 +1,7 @@
 r"""Theorem 4.6: the regret bound with the constant of its proof chain, and how worst-case regret grows.
 
 The bound follows from Theorem 3.2 and Lemma 4.5 (verification.experiments.onset writes the chain out); with
-printed constants it exceeds 2T at every horizon that can be simulated, so runs cannot speak for it or against it.
+printed constants it exceeds 2T at every horizon that can be simulated, so runs say nothing about it.
 
 Growth. At each T the worst of families of instances that scale with T. With a fixed number of bins, regret is
 near $\kappa(T)\sqrt T$ with $\kappa$ proportional to ln T (delta = 1/T^2): a straight line has a slope of
