@@ -61,14 +61,26 @@ SEEDS: dict[Profile, int] = {"quick": 6, "standard": 5, "thorough": 40}
 
 
 def instances(profile: Profile, horizon: int, sign: int) -> dict[str, Problem]:
-    """F(s) with s at multiples of T^(-1/2) and at T^(-1/4), and a random problem."""
+    """F(s) with s at multiples of T^(-1/2) and at T^(-1/4), a random problem, and bulges.
+
+    A bulge is what the third policy of an arc is for: without it regret there is linear.
+    """
     built = {
         f"F({x:g}/sqrt(T))": problems.family_f(min(0.5, x / math.sqrt(horizon)), sign)
         for x in SCALES[profile]
     }
     built["F(T^(-1/4))"] = problems.family_f(horizon**-0.25, sign)
     built["random"] = problems.random(2, 4, 4, seed=1)
+    built["bulge(3000/sqrt(T))"] = bulge(min(0.3, 3000 / math.sqrt(horizon)))
+    built["bulge(0.05)"] = bulge(0.05)
     return built
+
+
+def bulge(height: float) -> Problem:
+    """One context, three actions: features (.2, 0), (.5, height), (.8, 0) turned by 0.7, theta upright."""
+    turn = np.array([[math.cos(0.7), -math.sin(0.7)], [math.sin(0.7), math.cos(0.7)]])
+    features = np.array([[0.2, 0.0], [0.5, height], [0.8, 0.0]]) @ turn.T
+    return Problem(features[None], np.ones(1), turn @ np.array([0.0, 0.9]), name="bulge")
 
 
 def _simulate(setting: Setting, rng: np.random.Generator) -> Arrays:
@@ -114,8 +126,8 @@ def all_algorithms(context: Context) -> Finding:
                 value=float(exponents[-1]),
                 bound=CLAIMED,
                 interval=(0.5, float(exponents.max())),
-                note=f"closed form, 1/2 and a root of log T; over T^(2/3) it is {ratios[0]:.2g} at T = 10^30 "
-                f"and {ratios[-1]:.2g} at 10^120",
+                note="proof by hand, in perturbed_policies; its closed form is evaluated here, exponent 1/2 and a "
+                f"root of log T: over T^(2/3) it is {ratios[0]:.2g} at T = 10^30, {ratios[-1]:.2g} at 10^120",
                 counterexample={
                     "algorithm": "verification.evidence.perturbed_policies.play",
                     "d": 2,
@@ -131,7 +143,25 @@ def all_algorithms(context: Context) -> Finding:
         measures[f"exponent of the bound at alpha = {alpha:g}"] = Measure(
             float(exponents[-1]), (float(exponents[-1]),) * 2
         )
-    return Finding(tuple(evidence), measures)
+        onset = next(float(10**k) for k in range(10, 99) if regret_bound(10**k, alpha) < 10.0 ** (2 * k / 3))
+        measures[f"onset at alpha = {alpha:g}"] = Measure(
+            onset, (onset / 10, onset), unit="T", note="the proved bound falls below T^(2/3)"
+        )
+    return Finding((*evidence, _open_question()), measures)
+
+
+def _open_question() -> Evidence:
+    return Evidence(
+        check="more than two dimensions",
+        grade="exact",
+        role="supports",
+        scope="d >= 3, unknown law of contexts",
+        verdict="UNDECIDED",
+        value=CLAIMED,
+        bound=CLAIMED,
+        interval=(0.5, 1.0),
+        note="the spanning policies of the proof are found along an arc, which has no counterpart here",
+    )
 
 
 def simulated(context: Context) -> Finding:
@@ -179,18 +209,23 @@ def simulated(context: Context) -> Finding:
 def every_epoch(context: Context) -> Finding:
     """The proof's bound on the loss of a policy, 46 e of the epoch before, in every epoch of every run."""
     data = context.result(RUNS)
-    ratio: Array = data["ratio"]
+    late = [i for i, T in enumerate(HORIZONS[context.setting.profile]) if T >= 10**12]
+    ratio: Array = data["ratio"][:, late]
     worst = float(ratio.max())
+    misses = sum(ratio[:, 0].size / HORIZONS[context.setting.profile][i] for i in late)
     evidence = Evidence(
         check="loss of every policy played below 46 e",
-        grade="exact",
+        grade="tested",
         role="supports",
-        scope=f"{ratio.size} runs on F(s) and a random problem, all epochs after the first",
+        scope=f"{ratio.size} runs at T >= 10^12 on all instances, every epoch after the first",
         verdict="HOLDS" if worst <= 1 else "UNDECIDED",
         value=worst,
         bound=1.0,
         interval=(worst, worst),
-        note="on the event of the proof, which fails with probability at most 1/T",
+        false_alarm=misses,
+        detectable=1.0,
+        samples=ratio.size,
+        note="on the event of the proof, which fails with probability at most 1/T in each run",
     )
     return Finding((evidence,), {"largest loss over its bound": Measure(worst, (worst, worst))})
 
@@ -214,7 +249,7 @@ def uniform_play(context: Context) -> Finding:
         check="regret of uniform play with elimination",
         grade="proved",
         role="supports",
-        scope="perturbed inputs, uniform among active actions of each context, F(s), all T",
+        scope="perturbed inputs, uniform among active actions of each context, F(s), alpha = 1, T >= 2",
         verdict="HOLDS" if exponent > CLAIMED and min(constants) > 0.08 else "UNDECIDED",
         value=exponent,
         bound=0.75,
@@ -228,8 +263,9 @@ REGRET = Claim(
     id="intro-lower-regret",
     title="Introduction, regret on perturbed inputs",
     statement=(
-        r"No bandit algorithm based on input perturbation achieves a regret bound lower than $\tilde "
-        r"O(T^{2/3})$."
+        r"Read literally, in the dimension $d = 2$ of Theorem 2.2: every bandit algorithm that decides by "
+        r"the perturbed inputs $(\tilde\phi_s, \tilde y_s)$ of the past and the present context has worst-case "
+        r"regret of order $T^{2/3}$ or more."
     ),
     repaired=None,
     method=(
@@ -241,7 +277,7 @@ REGRET = Claim(
     checks=(
         Check("all algorithms", all_algorithms, random=False),
         Check("simulated", simulated, random=True),
-        Check("every epoch", every_epoch, random=False),
+        Check("every epoch", every_epoch, random=True),
         Check("uniform play", uniform_play, random=False),
     ),
     experiments=(RUNS,),
