@@ -126,8 +126,8 @@ def all_algorithms(context: Context) -> Finding:
                 value=float(exponents[-1]),
                 bound=CLAIMED,
                 interval=(0.5, float(exponents.max())),
-                note="proof by hand, in perturbed_policies; its closed form is evaluated here, exponent 1/2 and a "
-                f"root of log T: over T^(2/3) it is {ratios[0]:.2g} at T = 10^30, {ratios[-1]:.2g} at 10^120",
+                note="proof by hand, in perturbed_policies; its closed form is evaluated here, exponent 1/2 and "
+                f"a root of log T: over T^(2/3) it is {ratios[0]:.2g} at T = 10^30, {ratios[-1]:.2g} at 10^120",
                 counterexample={
                     "algorithm": "verification.evidence.perturbed_policies.play",
                     "d": 2,
@@ -143,7 +143,8 @@ def all_algorithms(context: Context) -> Finding:
         measures[f"exponent of the bound at alpha = {alpha:g}"] = Measure(
             float(exponents[-1]), (float(exponents[-1]),) * 2
         )
-        onset = next(float(10**k) for k in range(10, 99) if regret_bound(10**k, alpha) < 10.0 ** (2 * k / 3))
+        below_at = (float(10**k) for k in range(10, 99) if regret_bound(10**k, alpha) < 10.0 ** (2 * k / 3))
+        onset = next(below_at, math.inf)
         measures[f"onset at alpha = {alpha:g}"] = Measure(
             onset, (onset / 10, onset), unit="T", note="the proved bound falls below T^(2/3)"
         )
@@ -264,8 +265,8 @@ REGRET = Claim(
     title="Introduction, regret on perturbed inputs",
     statement=(
         r"Read literally, in the dimension $d = 2$ of Theorem 2.2: every bandit algorithm that decides by "
-        r"the perturbed inputs $(\tilde\phi_s, \tilde y_s)$ of the past and the present context has worst-case "
-        r"regret of order $T^{2/3}$ or more."
+        r"the perturbed inputs $(\tilde\phi_s, \tilde y_s)$ of the past and the present context has "
+        r"worst-case regret of order $T^{2/3}$ or more."
     ),
     repaired=None,
     method=(
