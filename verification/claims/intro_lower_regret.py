@@ -126,8 +126,8 @@ def all_algorithms(context: Context) -> Finding:
                 value=float(exponents[-1]),
                 bound=CLAIMED,
                 interval=(0.5, float(exponents.max())),
-                note="proof by hand, in perturbed_policies; its closed form is evaluated here, exponent 1/2 and "
-                f"a root of log T: over T^(2/3) it is {ratios[0]:.2g} at T = 10^30, {ratios[-1]:.2g} at 10^120",
+                note="proof by hand, in perturbed_policies; its closed form is evaluated here: "
+                f"{ratios[0]:.2g} T^(2/3) at T = 10^30, {ratios[-1]:.2g} T^(2/3) at T = 10^120",
                 counterexample={
                     "algorithm": "verification.evidence.perturbed_policies.play",
                     "d": 2,
