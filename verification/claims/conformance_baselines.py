@@ -16,7 +16,7 @@ from verification.claim import Arrays, Check, Claim, Context, Experiment, Settin
 from verification.evidence.scaling import slope, slope_detectable
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series
 
-WINDOW = (1 / 3, 2 / 3)
+WINDOW = (0.35, 0.65)
 """Around 1/2, with room for logarithms at short horizons; T^(2/3), of explore-then-commit, is outside."""
 SEEDS = 1000
 GAPS = {"quick": 4, "standard": 6, "thorough": 12}

@@ -192,7 +192,9 @@ def _exponent(case: Case, fit: Slope, inside: bool, covered: float, span: float)
     kind = "bins grow with ln T" if case.levels else "a fixed number of bins"
     names = ", ".join(family.name for family in case.families)
     verdict: Verdict = "UNDECIDED"
-    if inside and WINDOW[0] <= low and high <= WINDOW[1]:
+    if case.levels:
+        pass  # the division by levels and ln T was chosen after seeing the raw exponent: it cannot decide
+    elif inside and WINDOW[0] <= low and high <= WINDOW[1]:
         verdict = "HOLDS"
     elif inside and (low > WINDOW[1] or high < WINDOW[0]):
         verdict = "REFUTED"
