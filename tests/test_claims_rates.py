@@ -352,6 +352,18 @@ def test_an_estimator_that_learns_the_rare_direction_would_be_noticed(
 
     monkeypatch.setattr(theorem_2_1_rate, "estimators", lambda context: {"oracle": oracle})
     assert theorem_2_1_rate.exponents(PAPER).evidence[0].verdict == "REFUTED"
+    assert theorem_2_1_rate.above_bound(PAPER).evidence[0].verdict == "REFUTED"
+
+
+def test_errors_that_were_cut_off_refute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the bound only because a few enormous errors count as one."""
+
+    def gambler(design: Problem, n: int, seeds: int, rng: np.random.Generator) -> Array:
+        wild = np.where(rng.random(seeds) < 0.01, 100.0, 0.0)
+        return design.means[:, 0] + wild[:, None]
+
+    monkeypatch.setattr(theorem_2_1_rate, "estimators", lambda context: {"gambler": gambler})
+    assert theorem_2_1_rate.above_bound(PAPER).evidence[0].verdict == "UNDECIDED"
 
 
 def test_a_test_that_errs_less_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
