@@ -11,6 +11,7 @@ import typer
 
 from lpcb.cli import simulate
 from verification import baseline
+from verification.alarms_cli import app as alarms_app
 from verification.audit_cli import audit_command
 from verification.console import CleanGroup, brief, complain, progress, say, show_table
 from verification.diff import diff as compare_reports
@@ -226,6 +227,7 @@ def diff(
 
 app.command()(simulate)
 app.command("audit")(audit_command)
+app.add_typer(alarms_app, name="alarms")
 
 
 def _list(registry: Registry) -> None:

@@ -1,0 +1,221 @@
+"""The studies of false alarms: what counts as wrong, limits, the ledger, and that edits cannot rot."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tests.support.command import environment, lpcb
+from verification.alarms.bounds import Count, count
+from verification.alarms.code import rows_hash, sources
+from verification.alarms.ledger import unexpected
+from verification.alarms.levels import (
+    SLOW,
+    Tally,
+    beyond,
+    chunks,
+    detectable,
+    limit,
+    measure_levels,
+    truth,
+)
+from verification.alarms.reductions import BLOCK, LEVEL, REDUCED
+from verification.alarms.worker import part, random_checks
+from verification.registry import load
+from verification.substitution import run
+
+
+@pytest.mark.parametrize("edit", REDUCED, ids=lambda edit: f"{edit.module}-{edit.old[:20]}")
+def test_every_edit_applies_exactly_once(edit: Any) -> None:
+    spec = importlib.util.find_spec(edit.module)
+    assert spec is not None
+    assert spec.origin is not None
+    changed = edit.apply(Path(spec.origin).read_text(encoding="utf-8"))
+    compile(changed, edit.module, "exec")
+
+
+def test_the_level_reaches_every_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module that imports the constant sees the edited one, as does every default argument."""
+    (tmp_path / "shows_level.py").write_text(
+        "import inspect, sys\n"
+        "from verification.registry import load\n"
+        "load()\n"
+        "from verification.evidence.tails import clopper_pearson\n"
+        "ours = [m for n, m in sys.modules.items() if n.startswith('verification')]\n"
+        "found = [m.FALSE_ALARM for m in ours if hasattr(m, 'FALSE_ALARM')]\n"
+        "print(len(found), set(found), inspect.signature(clopper_pearson).parameters['alpha'])\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    words = run(REDUCED, "shows_level").stdout.split(maxsplit=1)
+    assert int(words[0]) > 20
+    assert words[1].strip() == f"{{{LEVEL}}} alpha: 'float' = {LEVEL}"
+
+
+def test_claims_that_get_fewer_seeds_exist_and_say_why() -> None:
+    assert set(SLOW) <= set(load().claims)
+    assert all(why and seeds % BLOCK == 0 for seeds, why in SLOW.values())
+
+
+TRUE = {"evidence": {"a": "HOLDS", "b": "REFUTED", "c": "UNDECIDED"}, "measures": {"m": [1.0, 2.0]}}
+
+
+def said(a: str, b: str, c: str = "UNDECIDED", m: tuple[Any, Any] = (0.0, 1.5)) -> dict[str, Any]:
+    return {"evidence": {"a": a, "b": b, "c": c}, "measures": {"m": list(m), "other": [5, 6]}, "seconds": 0.0}
+
+
+def test_what_counts_as_wrong() -> None:
+    tally = Tally()
+    for found in (
+        said("HOLDS", "REFUTED"),
+        said("REFUTED", "REFUTED"),
+        said("HOLDS", "HOLDS"),
+        said("REFUTED", "HOLDS"),
+        said("UNDECIDED", "REFUTED", "HOLDS", m=(2.5, "inf")),
+        said("HOLDS", "REFUTED", "HOLDS", m=("-inf", 0.5)),
+        said("HOLDS", "REFUTED", "REFUTED"),
+        {"error": "ArithmeticError: two numbers disagree", "seconds": 0.0},
+    ):
+        tally.add(TRUE, found)
+    assert (tally.seeds, tally.wrong, tally.undecided, tally.errors) == (8, 4, 1, 1)
+    assert tally.opposite == {"c": {"HOLDS": 2, "REFUTED": 1}}
+    assert tally.all_wrong == 5, "one of HOLDS and REFUTED is wrong, and REFUTED is rarer"
+    assert tally.missed == {"m": 2}
+
+
+def test_evidence_that_never_holds_is_judged_by_its_row() -> None:
+    """An audit says REFUTED or UNDECIDED; in a row that holds, REFUTED is wrong."""
+    audit = {"evidence": {"audit": "UNDECIDED"}, "measures": {}}
+    assert truth(audit, "HOLDS")["evidence"] == {"audit": "HOLDS"}
+    assert truth(audit, "UNDECIDED")["evidence"] == {"audit": "UNDECIDED"}
+    with pytest.raises(RuntimeError, match="boom"):
+        truth({"error": "boom"}, "HOLDS")
+
+
+@pytest.mark.parametrize(("seeds", "comparisons"), [(100, 1), (2000, 1), (2000, 100)])
+def test_the_limit_is_the_exact_binomial_one(seeds: int, comparisons: int) -> None:
+    most = limit(seeds, comparisons)
+    assert stats.binom.sf(most, seeds, 0.05) <= 1e-3 / comparisons < stats.binom.sf(most - 1, seeds, 0.05)
+    assert stats.binom.sf(most, seeds, detectable(seeds, comparisons)) == pytest.approx(0.99)
+
+
+def test_a_check_or_measure_beyond_its_limit_is_named() -> None:
+    one = {"row": "r:paper", "check": "c", "all_wrong": 8, "limit": 7, "missed": {"m": 7, "n": 9}}
+    assert beyond({"checks": [one]}) == ["r:paper c", "r:paper c, n"]
+
+
+def test_arrays_are_cut_into_disjoint_parts_and_single_rows_are_shared() -> None:
+    arrays = {"many": np.arange(12).reshape(6, 2), "one": np.array([[7]])}
+    parts = [part(arrays, i, 3) for i in range(3)]
+    assert np.array_equal(np.concatenate([p["many"] for p in parts]), arrays["many"])
+    assert all(np.array_equal(p["one"], arrays["one"]) for p in parts)
+    with pytest.raises(ValueError, match="6 rows of 'many' cannot be cut into 4 parts"):
+        part(arrays, 0, 4)
+
+
+def test_what_is_left_is_planned_without_gaps() -> None:
+    fast, slow = ("lemma-A.1:paper", "x"), ("intro-lower-regret:paper", "y")
+    done = {fast: Tally(seeds=BLOCK), slow: Tally()}
+    planned = list(chunks([fast, slow], done, 3 * BLOCK))
+    assert planned == [([slow], 1), ([fast], BLOCK + 1), ([slow], BLOCK + 1), ([fast], 2 * BLOCK + 1)]
+
+
+def test_a_study_is_resumed_and_its_level_is_kept(tmp_path: Path) -> None:
+    """Monte Carlo against a known integral: the interval is wrong on at most 5 % of seeds, the limit says."""
+    path = tmp_path / "levels.json"
+    first = measure_levels(path, BLOCK, only=["lemma-A.1"])
+    assert [c["seeds"] for c in first["checks"]] == [BLOCK, BLOCK]
+    before = path.read_bytes()
+    assert measure_levels(path, BLOCK, only=["lemma-A.1"]) == first
+    assert path.read_bytes() == before
+    second = measure_levels(path, 2 * BLOCK, only=["lemma-A.1"])
+    assert [c["seeds"] for c in second["checks"]] == [2 * BLOCK, 2 * BLOCK]
+    assert beyond(second) == []
+    with pytest.raises(ValueError, match="no random check among"):
+        measure_levels(path, BLOCK, only=["fig-2-residual"])
+
+
+def test_the_ledger_counts_and_bounds() -> None:
+    assert Count(30, 0).bound == pytest.approx(1 - 0.05 ** (1 / 30))
+    assert stats.binom.cdf(2, 50, Count(50, 2).bound) == pytest.approx(0.05)
+    assert (Count(3, 3).bound, Count(0, 0).bound) == (1.0, 1.0)
+    assert count([{"unexpected": []}, {"unexpected": ["a", "b"]}]) == Count(2, 1)
+
+
+def test_unexpected_rows_and_repairs_are_named() -> None:
+    report = {
+        "rows": [
+            {"id": "a", "variant": "paper", "passed": False},
+            {"id": "b", "variant": "paper", "passed": True},
+        ],
+        "repairs": [
+            {"id": "a", "repair": "cap", "verdict": "HOLDS"},
+            {"id": "b", "repair": "cap", "verdict": "REFUTED"},
+        ],
+    }
+    assert unexpected(report) == ["a:paper", "a:repaired-without-cap"]
+
+
+def test_the_seeds_command_adds_to_its_ledger_what_is_missing(tmp_path: Path) -> None:
+    file = tmp_path / "seeds.json"
+    words = ["alarms", "seeds", "lemma-A.1", "--jobs", "1", "--file", file, "--quiet"]
+    done = lpcb(*words, "--from", "1", "--to", "1")
+    assert done.returncode == 0, done.stderr
+    old = json.loads(file.read_text())
+    old["entries"][0]["code"] = "another"
+    file.write_text(json.dumps(old))
+    done = lpcb(*words, "--from", "1", "--to", "2")
+    assert "0 of 2 runs have unexpected rows" in done.stdout
+    entries = json.loads(file.read_text())["entries"]
+    assert sorted((e["seed"], e["code"]) for e in entries) == sorted(
+        [(1, "another"), (1, rows_hash()), (2, rows_hash())]
+    )
+    assert all(e["rows"] == 2 and e["random_checks"] == 2 and e["unexpected"] == [] for e in entries)
+    before = file.read_bytes()
+    assert lpcb(*words, "--from", "1", "--to", "2").returncode == 0
+    assert file.read_bytes() == before
+
+
+def test_bad_arguments_and_a_damaged_ledger_are_named(tmp_path: Path) -> None:
+    done = lpcb("alarms", "seeds", "--from", "3", "--to", "1")
+    assert (done.returncode, "to is at least from" in done.stderr) == (2, True)
+    (tmp_path / "seeds.json").write_text('{"schema": 1, "entries": [{}]}')
+    done = lpcb("alarms", "seeds", "--file", tmp_path / "seeds.json")
+    assert done.returncode == 2
+    assert "seeds.json: not a study of schema 1" in " ".join(done.stderr.split())
+
+
+UNCOUNTED = {"__init__.py", "baseline.py", "registry.py"}
+"""What finds rows and reads baselines, but computes none of their numbers."""
+
+
+def test_the_hash_covers_all_that_rows_import() -> None:
+    """In a fresh process: claims loaded and a row run, no module of ours is outside the hash."""
+    script = (
+        "import sys, json\n"
+        "from verification.registry import load\n"
+        "from verification.row import run_row\n"
+        "run_row(load().claim('lemma-A.1'), 'paper', 'quick', 0)\n"
+        "ours = [m for n, m in sys.modules.items() if n.split('.')[0] in ('lpcb', 'verification')]\n"
+        "print(json.dumps([m.__file__ for m in ours]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(), capture_output=True, text=True, check=True
+    )
+    known = {str(path.resolve()) for path in sources().values()}
+    loaded = {str(Path(file).resolve()) for file in json.loads(done.stdout) if file}
+    names = {Path(file).name for file in loaded - known}
+    assert names <= UNCOUNTED, names - UNCOUNTED
+
+
+def test_random_checks_are_those_of_the_registry() -> None:
+    registry = load()
+    expected = sum(
+        c.random for claim in registry.claims.values() for c in claim.checks for _ in claim.variants
+    )
+    assert len(random_checks(registry)) == expected > 60

@@ -1,0 +1,263 @@
+"""Does every random check keep its level? All of them at 5 % with few samples, over many seeds.
+
+A check is wrong on a seed when one of its verdicts contradicts the truth, or when it stops with an error
+(two computations of one number disagree). The truth is what the unchanged check says at level 1e-9 with all
+its samples; where that is UNDECIDED, it is HOLDS in a row that is expected to hold, and elsewhere unknown:
+there HOLDS and REFUTED cannot both be right, and the rarer one counts.
+A baselined measure is wrong when its interval misses that of the unchanged check, as in the gate.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import joblib
+from scipy import stats
+
+from verification.alarms.code import rows_hash
+from verification.alarms.reductions import BLOCK, LEVEL, REDUCED
+from verification.alarms.worker import random_checks
+from verification.baseline import expectations
+from verification.fingerprint import versions
+from verification.registry import load
+from verification.report.studies import read_levels
+from verification.serialise import canonical_json, number, write_atomic
+from verification.substitution import Edit, run
+
+SEEDS = 2000
+SLOW: dict[str, tuple[int, str]] = {
+    "intro-lower-regret": (
+        100,
+        "every run is a loop over epochs and policies, so that samples cost as much as seeds",
+    ),
+    "thm-3.2-privacy": (
+        200,
+        "the search for an event and the certificate of an audit do not shrink with its samples",
+    ),
+    "prop-4.1-count": (200, "as thm-3.2-privacy"),
+    "prop-4.1-vector": (200, "as thm-3.2-privacy"),
+    "prop-4.1-matrix": (200, "as thm-3.2-privacy"),
+    "prop-4.1-joint": (200, "as thm-3.2-privacy"),
+    "thm-2.1-rate": (300, "five estimators at eleven n: calls cost as much as samples"),
+    "case-1-case-2": (300, "six estimators at five n: calls cost as much as samples"),
+    "thm-2.2-rate": (600, "the separations are found by quadrature, whatever the number of samples"),
+    "conf-engines": (600, "the stream engine plays every user"),
+    "thm-4.6-slope": (600, "epochs are played one after the other"),
+    "thm-4.6-bound": (600, "epochs are played one after the other"),
+}
+"""Claims whose checks cannot be made cheap enough for 2000 seeds in one sitting, and why."""
+FAMILYWISE = 1e-3
+"""The chance that all limits together are passed when every check has level 0.05 exactly."""
+
+Found = Mapping[str, Any]
+Key = tuple[str, str]
+
+
+@dataclass
+class Tally:
+    """What one check said so far."""
+
+    seeds: int = 0
+    wrong: int = 0
+    undecided: int = 0
+    errors: int = 0
+    opposite: dict[str, dict[str, int]] = field(default_factory=dict)
+    """For evidence whose truth is unknown: how often it said what."""
+    missed: dict[str, int] = field(default_factory=dict)
+    """For each measure: on how many seeds its interval missed the true one."""
+
+    def add(self, true: Found, found: Found) -> None:
+        self.seeds += 1
+        if "error" in found:
+            self.errors += 1
+            self.wrong += 1
+            return
+        known = {name: verdict for name, verdict in true["evidence"].items() if verdict != "UNDECIDED"}
+        said = found["evidence"]
+        contradicted = any(
+            said.get(name, "UNDECIDED") not in (verdict, "UNDECIDED") for name, verdict in known.items()
+        )
+        self.wrong += contradicted
+        self.undecided += not contradicted and any(said.get(name) == "UNDECIDED" for name in known)
+        for name in set(said) - set(known):
+            counts = self.opposite.setdefault(name, {"HOLDS": 0, "REFUTED": 0})
+            if said[name] != "UNDECIDED":
+                counts[said[name]] += 1
+        for name, (low, high) in found["measures"].items():
+            if name in true["measures"]:
+                one, two = true["measures"][name]
+                apart = number(high) < number(one) or number(two) < number(low)
+                self.missed[name] = self.missed.get(name, 0) + apart
+
+    @property
+    def all_wrong(self) -> int:
+        """With what must be wrong though the truth is unknown."""
+        return self.wrong + sum(min(counts.values()) for counts in self.opposite.values())
+
+
+def limit(seeds: int, comparisons: int) -> int:
+    """The most rejections in ``seeds`` that a level of 0.05 explains, ``comparisons`` limits holding at once.
+
+    >>> limit(2000, 1), limit(2000, 100)
+    (131, 143)
+    """
+    return int(stats.binom.isf(FAMILYWISE / comparisons, seeds, LEVEL))
+
+
+def detectable(seeds: int, comparisons: int) -> float:
+    """The true level that passes the limit with probability 0.99."""
+    most = limit(seeds, comparisons)
+    return float(stats.beta.isf(0.01, most + 1, seeds - most)) if most < seeds else 1.0
+
+
+def beyond(study: Mapping[str, Any]) -> list[str]:
+    """The checks and measures that were wrong more often than a level of 0.05 explains."""
+    return [
+        name
+        for c in study["checks"]
+        for name, wrong in ((f"{c['row']} {c['check']}", c["all_wrong"]), *_measures(c).items())
+        if wrong > c["limit"]
+    ]
+
+
+def _measures(check: Mapping[str, Any]) -> dict[str, int]:
+    return {f"{check['row']} {check['check']}, {name}": missed for name, missed in check["missed"].items()}
+
+
+def chunks(keys: Sequence[Key], done: Mapping[Key, Tally], most: int) -> Iterator[tuple[list[Key], int]]:
+    """(checks, first seed) of what is left to do, all claims in turn, BLOCK seeds at a time."""
+    for first in range(1, most + 1, BLOCK):
+        for slow in (False, True):
+            left = [key for key in keys if _wanted(key, most) >= first and done[key].seeds < first]
+            if part := [key for key in left if (_claim(key) in SLOW) is slow]:
+                yield part, first
+
+
+def measure_levels(
+    path: Path,
+    most: int = SEEDS,
+    jobs: int = 1,
+    only: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Runs what is missing in ``path``, writing it after every block, and returns what it holds then."""
+    keys = [key for key in random_checks(load()) if not only or _claim(key) in only]
+    if not keys:
+        raise ValueError(f"claims: no random check among {list(only)}")
+    study = _read(path)
+    study["truth"] |= _truth([key for key in keys if _name(key) not in study["truth"]])
+    done = {key: study["tallies"].get(_name(key), Tally()) for key in keys}
+    calls = [joblib.delayed(_block)(part, first) for part, first in chunks(keys, done, most)]
+    # In order, so that the seeds of every check are 1, 2, 3 … without a gap wherever it stops.
+    for index, results in enumerate(
+        joblib.Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=jobs)(calls)
+    ):
+        for key, found in results:
+            done[key].add(study["truth"][_name(key)], found)
+            study["seconds"] += found["seconds"]
+        study["tallies"] |= {_name(key): tally for key, tally in done.items()}
+        _write(path, study)
+        progress(f"{index + 1} of {len(calls)} blocks")
+    return _plain(study)
+
+
+def _block(keys: Sequence[Key], first: int) -> list[tuple[Key, Found]]:
+    return _run(REDUCED, keys, first, BLOCK, BLOCK)
+
+
+def _truth(keys: Sequence[Key]) -> dict[str, Found]:
+    found = _run((), keys, 0, 1, 1) if keys else []
+    rows = expectations()
+    return {
+        _name(key): truth(said, rows[_claim(key)][key[0].split(":")[1]]["quick"]["verdict"])
+        for key, said in found
+    }
+
+
+def truth(said: Found, expected: str) -> Found:
+    """What is true, by what the unchanged check ``said`` and by what is ``expected`` of its row."""
+    if "error" in said:
+        raise RuntimeError(f"an unchanged check stops with an error: {said['error']}")
+    known = {
+        name: expected if (verdict, expected) == ("UNDECIDED", "HOLDS") else verdict
+        for name, verdict in said["evidence"].items()
+    }
+    return {"evidence": known, "measures": said["measures"]}
+
+
+def _run(
+    edits: Sequence[Edit], keys: Sequence[Key], first: int, seeds: int, size: int
+) -> list[tuple[Key, Found]]:
+    words = (json.dumps(keys), str(first), str(seeds), str(size))
+    done = run(edits, "verification.alarms.worker", *words)
+    if done.returncode:
+        raise RuntimeError(f"the checks could not be run: {done.stderr.strip()[-500:]}")
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return [((name, check), found) for line in lines for name, check, found in line["found"]]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """What was measured with this code and these edits; nothing else can be added to."""
+    if path.exists():
+        held = read_levels(path)
+        if held["code"] == rows_hash() and held["edits"] == _edits():
+            tallies = {
+                _name((c["row"], c["check"])): Tally(**{k: c[k] for k in Tally.__dataclass_fields__})
+                for c in held["checks"]
+            }
+            known = {_name((c["row"], c["check"])): c["truth"] for c in held["checks"]}
+            return {"truth": known, "tallies": tallies, "seconds": held["seconds"]}
+    return {"truth": {}, "tallies": {}, "seconds": 0.0}
+
+
+def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
+    measures = sum(len(tally.missed) for tally in study["tallies"].values())
+    comparisons = len(study["tallies"]) + measures
+    checks = []
+    for name, tally in study["tallies"].items():
+        row, check = name.split("/", 1)
+        why = SLOW.get(row.split(":")[0], (SEEDS, "the study was stopped before"))[1]
+        checks.append(
+            {field: getattr(tally, field) for field in Tally.__dataclass_fields__}
+            | {"row": row, "check": check, "truth": study["truth"][name]}
+            | {"all_wrong": tally.all_wrong, "limit": limit(tally.seeds, comparisons)}
+            | {"detectable": round(detectable(tally.seeds, comparisons), 4)}
+            | {"why_fewer": why if tally.seeds < SEEDS else ""}
+        )
+    return {
+        "schema": 1,
+        "level": LEVEL,
+        "familywise": FAMILYWISE,
+        "comparisons": comparisons,
+        "code": rows_hash(),
+        "edits": _edits(),
+        "versions": versions(),
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "seconds": round(study["seconds"], 1),
+        "checks": checks,
+    }
+
+
+def _write(path: Path, study: Mapping[str, Any]) -> None:
+    write_atomic(path, canonical_json(_plain(study)))
+
+
+def _edits() -> list[list[str]]:
+    return [[edit.module, edit.old, edit.new] for edit in REDUCED]
+
+
+def _wanted(key: Key, most: int) -> int:
+    return min(most, SLOW.get(_claim(key), (most, ""))[0])
+
+
+def _claim(key: Key) -> str:
+    return key[0].split(":")[0]
+
+
+def _name(key: Key) -> str:
+    return "/".join(key)
