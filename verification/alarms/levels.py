@@ -104,7 +104,7 @@ def limit(seeds: int, comparisons: int) -> int:
     """The most rejections in ``seeds`` that a level of 0.05 explains, ``comparisons`` limits holding at once.
 
     >>> limit(2000, 1), limit(2000, 100)
-    (131, 143)
+    (131, 144)
     """
     return int(stats.binom.isf(FAMILYWISE / comparisons, seeds, LEVEL))
 

@@ -7,18 +7,20 @@ from typing import Any
 
 from verification.report import prose
 from verification.report.environment import environment
+from verification.report.gate import Studies, gate_view
 from verification.report.model import sentences, view
 
 Json = dict[str, Any]
 
 
-def render(report: Json) -> str:
+def render(report: Json, studies: Studies | None = None) -> str:
+    """``studies`` about the gate itself: the committed ones unless given."""
     env = environment(autoescape=False)
     env.filters["md"] = prose.markdown
     env.filters["code"] = code
     env.filters["fenced"] = fenced
     text = env.get_template("report.md.j2").render(
-        report=report, view=view(report), sentences=sentences(report)
+        report=report, view=view(report), sentences=sentences(report), gate=gate_view(report, studies)
     )
     return text.rstrip() + "\n"
 

@@ -10,12 +10,14 @@ from markupsafe import Markup
 
 from verification.report import prose
 from verification.report.environment import environment
+from verification.report.gate import Studies, gate_view
 from verification.report.model import sentences, view
 
 Json = dict[str, Any]
 
 
-def render(report: Json) -> str:
+def render(report: Json, studies: Studies | None = None) -> str:
+    """``studies`` about the gate itself: the committed ones unless given."""
     from verification.report import drawing  # matplotlib loads slowly, and who only reads reports never draws
 
     env = environment(autoescape=True)
@@ -24,7 +26,11 @@ def render(report: Json) -> str:
     env.filters["draw"] = lambda figure: drawing.draw(figure, f"f{next(numbers)}")
     env.filters["missing"] = drawing.missing
     return env.get_template("report.html.j2").render(
-        report=report, view=view(report), sentences=sentences(report), style=Markup(stylesheet())
+        report=report,
+        view=view(report),
+        sentences=sentences(report),
+        gate=gate_view(report, studies),
+        style=Markup(stylesheet()),
     )
 
 

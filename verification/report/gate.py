@@ -1,0 +1,142 @@
+"""What the report says about the gate itself: how often it is wrong by chance, and what it would miss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from verification import baseline
+from verification.alarms.bounds import Count, count
+from verification.alarms.code import rows_hash
+from verification.report.model import false_alarm
+from verification.report.prose import clean
+from verification.report.studies import Kind, read_all
+from verification.serialise import number
+
+Json = dict[str, Any]
+Studies = Mapping[Kind, Json | None]
+
+
+@dataclass(frozen=True)
+class Power:
+    """The smallest violation that one piece of evidence would have caught."""
+
+    row: Json
+    evidence: Json
+
+
+@dataclass(frozen=True)
+class GateView:
+    """The report's section on the gate; studies that were not made are None."""
+
+    report: Json
+    code: str
+    ledger: Json | None
+    levels: Json | None
+    mutants: Json | None
+
+    # --- chance ---
+
+    @property
+    def risk(self) -> float:
+        return false_alarm(self.report["rows"])
+
+    @property
+    def random(self) -> int:
+        """Pieces of evidence that rest on chance."""
+        return sum(e["false_alarm"] > 0 for row in self.report["rows"] for e in row["evidence"])
+
+    @property
+    def measures(self) -> int:
+        """Measures that the gate compares with the committed interval, exactly known ones left out."""
+        expected = baseline.expectations()
+        found = 0
+        for row in self.report["rows"]:
+            kept = baseline.find(row, self.report["profile"], expected) or {"measures": {}}
+            shared = (row["measures"][name] for name in kept["measures"] if name in row["measures"])
+            found += sum(number(m["interval"][0]) < number(m["interval"][1]) for m in shared)
+        return found
+
+    @property
+    def here(self) -> Count:
+        """Whole runs with this code."""
+        return count(e for e in self._whole if e["code"] == self.code)
+
+    @property
+    def elsewhere(self) -> Count:
+        """Whole runs with earlier code."""
+        return count(e for e in self._whole if e["code"] != self.code)
+
+    @property
+    def unexpected(self) -> list[Json]:
+        return [e for e in self._whole if e["unexpected"]]
+
+    @property
+    def seconds_per_run(self) -> float | None:
+        """Mean computing time of a whole quick run, over the runs with the latest code."""
+        last = self._whole[-1]["code"] if self._whole else None
+        seconds = [e["seconds"] for e in self._whole if e["code"] == last]
+        return sum(seconds) / len(seconds) if seconds else None
+
+    @property
+    def _whole(self) -> list[Json]:
+        return [e for e in self.ledger["entries"] if not e["claims"]] if self.ledger else []
+
+    # --- levels ---
+
+    @property
+    def rejections(self) -> list[Json]:
+        """Every check and every measure of the study, those that come nearest to their limits first."""
+        if self.levels is None:
+            return []
+        lines = [
+            {**check, "what": what, "wrong": wrong, "rate": wrong / max(check["seeds"], 1)}
+            for check in self.levels["checks"]
+            for what, wrong in (("", check["all_wrong"]), *sorted(check["missed"].items()))
+        ]
+        return sorted(lines, key=lambda line: -line["wrong"] / max(line["limit"], 1))
+
+    @property
+    def beyond(self) -> list[Json]:
+        return [line for line in self.rejections if line["wrong"] > line["limit"]]
+
+    # --- mutants ---
+
+    @property
+    def survivors(self) -> list[Json]:
+        return [m for m in self.mutants["mutants"] if not m["killed"]] if self.mutants else []
+
+    @property
+    def killers(self) -> list[tuple[str, list[str]]]:
+        """Rows and the mutants that each was seen to kill, the busiest first."""
+        found: dict[str, list[str]] = {}
+        for mutant in self.mutants["mutants"] if self.mutants else ():
+            for row in dict.fromkeys([mutant["row"], *mutant.get("also", [])] if mutant["killed"] else []):
+                found.setdefault(row, []).append(mutant["name"])
+        return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+
+    @property
+    def mutants_seconds(self) -> float | None:
+        if self.mutants is None:
+            return None
+        seconds = self.mutants["seconds"]
+        return float(sum(seconds.values()) if isinstance(seconds, dict) else seconds)
+
+    # --- power ---
+
+    @property
+    def powers(self) -> list[Power]:
+        """All evidence that states what it would detect, in the report's order."""
+        return [
+            Power(row, e)
+            for row in self.report["rows"]
+            for e in row["evidence"]
+            if e["detectable"] is not None
+        ]
+
+
+def gate_view(report: Json, studies: Studies | None = None) -> GateView:
+    """With the committed studies, unless others are given."""
+    found = clean(dict(read_all() if studies is None else studies))
+    return GateView(report, rows_hash(), found["seeds"], found["levels"], found["mutants"])
