@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from verification.evidence.tails import clopper_pearson
 from verification.verdict import FALSE_ALARM, Evidence, Finding, Measure
 
 DRAWS = {"quick": 9_000, "standard": 60_000, "thorough": 400_000}
+SCALE_DRAWS = {"quick": 40_000, "standard": 100_000, "thorough": 1_000_000}
 Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 UNIT = np.array([1.0, 0.1])
 
@@ -122,6 +124,67 @@ def draws_have_the_density(context: Context) -> Finding:
         samples=draws * len(found),
         note=f"smallest p-value {worst.p:.2g} ({name}); distances are between distribution functions",
         counterexample={"law": name, "where": worst.where, "distance": worst.distance} if refuted else None,
+    )
+    return Finding((evidence,))
+
+
+def scale_tests(draws: int, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
+    """By name: (scale over the stated one, two-sided p-value, standard error of the first).
+
+    A cdf hardly moves when a scale is off by a few percent; sums of |z| (Gamma) and z^2 (chi-square) do. The
+    sum of 10^17 Laplace variables is normal to 1e-9.
+    """
+    n, cells = 10**17, draws // 3
+    laplace = Laplace(np.ones(draws), 2.0, 1 / 3)
+    matrices = SymmetricLaplace(np.ones(cells), 3.0, 1 / 3, 2)
+    zeros = np.zeros((cells, 2, 2))
+    i, j = np.triu_indices(2)
+    out = {}
+    for name, z in (
+        ("Laplace, one user", laplace.release(np.zeros(draws), rng) / 6),
+        ("SymmetricLaplace, one user", matrices.release(zeros, rng)[:, i, j].ravel() / 9),
+    ):
+        total = float(np.abs(z).sum())
+        out[name] = total / len(z), _two_sided(stats.gamma(len(z)), total), len(z) ** -0.5
+    for name, z in (
+        ("Laplace, sums", laplace.release_sum(np.zeros(draws), n, rng) / 6),
+        ("SymmetricLaplace, sums", matrices.release_sum(zeros, n, rng)[:, i, j].ravel() / 9),
+    ):
+        total = float((z**2).sum()) / (2 * n)
+        out[name] = math.sqrt(total / len(z)), _two_sided(stats.chi2(len(z)), total), (2 * len(z)) ** -0.5
+    wishart = Wishart(np.ones(cells), 1.0, 1 / 3, 2)
+    trace = np.trace(wishart.release_sum(zeros, 1, rng), axis1=1, axis2=2) / 4.5 + 6
+    total, free = float(trace.sum()), 6 * cells
+    out["Wishart, trace"] = total / free, _two_sided(stats.chi2(free), total), (2 / free) ** 0.5
+    return out
+
+
+def _two_sided(law: Any, value: float) -> float:
+    return 2 * min(float(law.cdf(value)), float(law.sf(value)))
+
+
+def scales(context: Context) -> Finding:
+    """Scales of draws, to a few percent."""
+    draws = SCALE_DRAWS[context.setting.profile]
+    found = scale_tests(draws, context.rng("scales"))
+    level = FALSE_ALARM / len(found)
+    name = min(found, key=lambda name: found[name][1])
+    ratio, p, _ = found[name]
+    margin = (stats.norm.isf(level / 2) + stats.norm.isf(0.01)) * max(error for *_, error in found.values())
+    evidence = Evidence(
+        check="scales of draws",
+        grade="tested",
+        role="decides",
+        scope=", ".join(found),
+        verdict="REFUTED" if p <= level else "HOLDS",
+        value=ratio,
+        bound=1.0,
+        interval=(ratio / (1 + margin), ratio * (1 + margin)),
+        false_alarm=FALSE_ALARM,
+        detectable=1 + float(margin),
+        samples=draws,
+        note=f"smallest p-value {p:.2g} ({name}): its scale is {ratio:.4g} times the stated one",
+        counterexample={"law": name, "ratio": ratio} if p <= level else None,
     )
     return Finding((evidence,))
 
@@ -230,6 +293,7 @@ NOISE = Claim(
     ),
     checks=(
         Check("draws", draws_have_the_density, random=True),
+        Check("scales", scales, random=True),
         Check("densities", densities, random=False),
         Check("floating point", floating_point, random=True),
     ),

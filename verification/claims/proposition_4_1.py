@@ -156,7 +156,7 @@ def _claim(
             *extra,
         ),
         guards=frozenset(guards),
-        baselined=frozenset({first_layer(_name(statistic))}),
+        baselined=frozenset({first_layer(_name(statistic)), *({"tell-tale probability"} if extra else ())}),
     )
 
 

@@ -1,0 +1,151 @@
+"""Runs mutants against rows, and says which of them were noticed and by what."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from verification import substitution
+from verification.mutants import observe
+from verification.mutants.mutant import Mutant, place
+from verification.mutants.observe import Seen
+from verification.substitution import Edit
+
+ROW_SECONDS = 120.0
+"""A mistake may make a row endless."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What the named row says of a mutant, and which other rows noticed it.
+
+    ``by`` is what changed: "verdict", the name of a measure, "error" if the row was not decided because
+    something was raised (which is no kill), or None.
+    """
+
+    mutant: Mutant
+    by: str | None
+    expected: str | None
+    found: str | None
+    samples: int
+    also: tuple[str, ...]
+    seconds: float
+
+    @property
+    def killed(self) -> bool:
+        return self.by not in (None, "error")
+
+    def to_dict(self) -> dict[str, Any]:
+        mutant = self.mutant
+        return {
+            "name": mutant.name,
+            "what": mutant.what,
+            "module": mutant.edit.module,
+            "row": mutant.row,
+            "killed": self.killed,
+            "by": self.by,
+            "expected": self.expected,
+            "found": self.found,
+            "samples": self.samples,
+            "also": list(self.also),
+        }
+
+
+def observed(
+    edits: Sequence[Edit], rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS
+) -> list[Seen]:
+    """``rows`` with ``edits`` in force, in one fresh process."""
+    words = [str(seed), str(seconds), *rows]
+    limit = 60 + seconds * len(rows)
+    try:
+        done = substitution.run(edits, "verification.mutants.observe", *words, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return [_lost(row, f"no answer within {limit:g} s") for row in rows]
+    return _read(done.stdout, rows, f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+
+
+def traced(rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS) -> list[Seen]:
+    """``rows`` of the code as it is, with the functions that each of them calls."""
+    words = [sys.executable, "-P", observe.__file__, "--calls", str(seed), str(seconds), *rows]
+    path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    return _read(done.stdout, rows, f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+
+
+def _read(text: str, rows: Sequence[str], trouble: str) -> list[Seen]:
+    """What was printed; rows that are missing were lost with their process."""
+    found = {seen.row: seen for seen in map(Seen.from_json, text.splitlines())}
+    return [found.get(row) or _lost(row, trouble) for row in rows]
+
+
+def _lost(row: str, trouble: str) -> Seen:
+    return Seen(row, (("error", "none", trouble),), (), trouble, 0.0)
+
+
+def reference(rows: Sequence[str], seed: int, jobs: int, calls: bool = False) -> dict[str, Seen]:
+    """Each row of the code as it is. A row that does not pass there cannot judge mutants: a ValueError."""
+    names = list(dict.fromkeys(rows))
+    parts = [names[i::jobs] for i in range(min(jobs, len(names)))]
+    with ThreadPoolExecutor(jobs) as pool:
+        run = traced if calls else (lambda part, seed: observed((), part, seed))
+        found = {seen.row: seen for part in pool.map(lambda part: run(part, seed), parts) for seen in part}
+    if failed := [row for row in names if found[row].changes]:
+        raise ValueError(f"mutants: the code as it is fails {failed[0]}: {found[failed[0]].changes[0]}")
+    return {row: found[row] for row in names}
+
+
+def affected(mutant: Mutant, calls: Mapping[str, Seen]) -> list[str]:
+    """The rows that call the function which the mutant changes, or all if it acts on import."""
+    line = place(mutant.edit)
+    at = (mutant.edit.module, line)
+    return [row for row, seen in calls.items() if line is None or seen.calls is None or at in seen.calls]
+
+
+def judge(mutant: Mutant, seen: Sequence[Seen], plain: Mapping[str, Seen]) -> Kill:
+    """The verdict on a mutant from the rows that were run, the named one among them or unaffected."""
+    also = tuple(s.row for s in seen if s.row != mutant.row and s.changes and s.error is None)
+    seconds = sum(s.seconds for s in seen)
+    mine = next((s for s in seen if s.row == mutant.row), None)
+    if mine is None or not mine.changes:
+        return Kill(mutant, None, None, None, 0, also, seconds)
+    if mine.error is not None:
+        return Kill(mutant, "error", None, mine.error, 0, also, seconds)
+    by, expected, found = mine.changes[0]
+    return Kill(mutant, by, expected, found, _samples(mine, plain[mutant.row]), also, seconds)
+
+
+def _samples(now: Seen, before: Seen) -> int:
+    """Those of the first evidence whose verdict changed, or else whose value did; exact evidence has none."""
+    old = {check: (verdict, value) for check, verdict, value, _ in before.evidence}
+    for part in (0, 1):
+        for check, verdict, value, samples in now.evidence:
+            if check not in old or (verdict, value)[part] != old[check][part]:
+                return samples
+    return 0
+
+
+def run_named(
+    mutants: Sequence[Mutant], seed: int, jobs: int, progress: Callable[[Kill], None] = lambda kill: None
+) -> list[Kill]:
+    """Each mutant against the row that it names."""
+    plain = reference([mutant.row for mutant in mutants], seed, jobs)
+
+    def one(mutant: Mutant) -> Kill:
+        kill = judge(mutant, observed((mutant.edit,), (mutant.row,), seed), plain)
+        progress(kill)
+        return kill
+
+    return _side_by_side(one, mutants, jobs)
+
+
+def _side_by_side(one: Callable[[Mutant], Kill], mutants: Iterable[Mutant], jobs: int) -> list[Kill]:
+    """In the order of ``mutants``, whatever the order in which they finish."""
+    with ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(one, mutants))
