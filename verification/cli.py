@@ -18,6 +18,7 @@ from verification.diff import diff as compare_reports
 from verification.fingerprint import versions
 from verification.gate import Change, compare
 from verification.message import again, failure
+from verification.mutants_cli import mutants_command
 from verification.registry import Registry, load
 from verification.replay import replay as run_again
 from verification.reportfile import read_report
@@ -228,6 +229,7 @@ def diff(
 app.command()(simulate)
 app.command("audit")(audit_command)
 app.add_typer(alarms_app, name="alarms")
+app.command("mutants")(mutants_command)
 
 
 def _list(registry: Registry) -> None:

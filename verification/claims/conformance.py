@@ -228,7 +228,7 @@ def state_from_reports(context: Context) -> Finding:
 
 
 def replay(context: Context) -> Finding:
-    """The same reports give the same state bit for bit: replayed, saved amid a batch and continued, run again."""
+    """The same reports give the same state: replayed, saved amid a batch and continued, run again."""
     spec = small(context.setting)
     server, sent = served(spec, two_contexts(), context.rng("epoch"))
     text = state.dumps(server)

@@ -129,11 +129,8 @@ def draws_have_the_density(context: Context) -> Finding:
 
 
 def scale_tests(draws: int, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
-    """By name: (scale over the stated one, two-sided p-value, standard error of the first).
-
-    A cdf hardly moves when a scale is off by a few percent; sums of |z| (Gamma) and z^2 (chi-square) do. The
-    sum of 10^17 Laplace variables is normal to 1e-9.
-    """
+    """By name: (scale over the stated one, two-sided p-value, standard error of the first)."""
+    # A cdf hardly moves when a scale is off by 5 %; sums of |z| (Gamma) and of z^2 (chi-square) do.
     n, cells = 10**17, draws // 3
     laplace = Laplace(np.ones(draws), 2.0, 1 / 3)
     matrices = SymmetricLaplace(np.ones(cells), 3.0, 1 / 3, 2)
@@ -164,7 +161,6 @@ def _two_sided(law: Any, value: float) -> float:
 
 
 def scales(context: Context) -> Finding:
-    """Scales of draws, to a few percent."""
     draws = SCALE_DRAWS[context.setting.profile]
     found = scale_tests(draws, context.rng("scales"))
     level = FALSE_ALARM / len(found)

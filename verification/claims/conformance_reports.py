@@ -28,6 +28,7 @@ from verification.verdict import FALSE_ALARM, Evidence, Finding
 
 REPORTS = {"quick": 400, "standard": 1500, "thorough": 8000}
 USER = (np.array([0.6, -0.5]), 1, 1.0)
+MAGNITUDES = 6000
 TOGETHER = 40
 """Users in the sums that are looked at."""
 Drawn = dict[str, Array]
@@ -72,14 +73,14 @@ def sent(view: View, draws: int, rng: np.random.Generator) -> Drawn:
     )
 
 
-def summed(view: View, draws: int, rng: np.random.Generator) -> Drawn:
-    """The noise of ``draws`` sums over TOGETHER users whose tables are zero."""
+def summed(view: View, draws: int, rng: np.random.Generator, users: int = TOGETHER) -> Drawn:
+    """The noise of ``draws`` sums over ``users`` whose tables are zero."""
     zero = {name: np.zeros(shape) for name, shape in view.shapes.items()}
     if view.phase == "interval":
-        made = [{"error": view.interval.release_sum(zero["error"], TOGETHER, rng)} for _ in range(draws)]
+        made = [{"error": view.interval.release_sum(zero["error"], users, rng)} for _ in range(draws)]
     else:
         table = Statistics(**zero)
-        made = [vars(view.update.release_sum(table, TOGETHER, rng)) for _ in range(draws)]
+        made = [vars(view.update.release_sum(table, users, rng)) for _ in range(draws)]
     return _scaled(view, {name: np.stack([one[name] for one in made]) for name in zero}, zero)
 
 
@@ -88,17 +89,34 @@ def _scaled(view: View, tables: dict[str, Array], declared: dict[str, Array]) ->
     return {name: _entries(name, tables[name] - declared[name]) / scale[name] for name in declared}
 
 
-def together(noise: Array) -> tuple[int, int]:
-    """(largest number of equal signs of two entries, or of one entry and the next draw; draws less one).
+def comparisons(entries: int) -> int:
+    """Pairs of entries of one draw, and of an entry with one of the next draw."""
+    return entries * (entries - 1) // 2 + entries**2
 
-    Signs of independent symmetric variables agree with probability 1/2; whichever strays furthest counts.
+
+def independence(noise: Array) -> float:
+    """p-value of: entries, each above 0 with probability 1/2, are independent in pairs and of the next draw.
+
+    Their signs then agree with probability 1/2; the pair that strays furthest is tested for all.
     """
     sign = np.where(noise > 0, 1.0, -1.0)
     first, n = sign[:-1], len(sign) - 1
     products = [first.T @ first, first.T @ sign[1:]]
     np.fill_diagonal(products[0], 0.0)
     far = max((p.ravel()[np.abs(p).argmax()] for p in products), key=abs)
-    return round((n + float(far)) / 2), n
+    agree = round((n + float(far)) / 2)
+    return min(1.0, comparisons(noise.shape[1]) * binomial_p(agree, n, 0.5, "two"))
+
+
+def magnitudes(view: View, rng: np.random.Generator) -> float:
+    """p-value of: sizes of entries are independent, too, in "sums" over one user.
+
+    A Laplace variable is a normal one of exponential variance. Two statistics that share the variances,
+    but not the normals, have independent signs; their sizes fall on the same side of their median ln 2 with
+    probability 0.60, which MAGNITUDES draws are enough to see.
+    """
+    whole = np.concatenate(list(summed(view, MAGNITUDES, rng, users=1).values()), axis=1)
+    return independence(np.abs(whole) - math.log(2))
 
 
 def noise(context: Context, draw: str) -> Finding:
@@ -113,10 +131,10 @@ def noise(context: Context, draw: str) -> Finding:
             p[f"{name}, {where}"] = ks_one_sample(sample.ravel(), law).p
             entries += sample.size
         whole = np.concatenate(list(found.values()), axis=1)
-        agree, n = together(whole)
-        tests = whole.shape[1] * (3 * whole.shape[1] - 1) // 2
-        p[f"independence, {where}"] = min(1.0, tests * binomial_p(agree, n, 0.5, "two"))
-        pairs += tests
+        p[f"independence, {where}"] = independence(whole)
+        pairs += comparisons(whole.shape[1])
+    if draw == "summed":
+        p["independence of magnitudes"] = magnitudes(views(context)[0], rng)
     level = FALSE_ALARM / len(p)
     worst = min(p, key=lambda name: p[name])
     refuted = p[worst] <= level

@@ -136,13 +136,13 @@ MUTANTS = (
         "parent-error-not-summed",
         "epsilon_i forgets the interval of the parent bin.",
         Edit(CI, "share: Array = at.eta * np.divide(", "share: Array = (at.eta > 0) * np.divide("),
-        "lemma-A.5:repaired",
+        "conf-formulas:repaired",
     ),
     Mutant(
         "parent-width-dropped",
         "The interval of an active bin forgets that of its parent.",
         Edit(CI, "at.eta + chi(spec, at, layer), inactive", "chi(spec, at, layer), inactive"),
-        "lemma-4.4-validity:repaired",
+        "conf-formulas:repaired",
     ),
     Mutant(
         "width-by-bin",
@@ -183,26 +183,10 @@ MUTANTS = (
         "cor-A.4:repaired",
     ),
     Mutant(
-        "stopped-forgotten",
-        "Below an inactive bin the interval starts anew.",
-        Edit("lpcb.partition", "eta, at.stopped | ~bins.active[rows])", "eta, ~bins.active[rows])"),
-        "conf-formulas:repaired",
-    ),
-    Mutant(
         "nothing-inherited",
         "Bins below an inactive bin take an interval of their own.",
         Edit(CI, "return np.where(at.stopped, at.eta, width)", "return width"),
         "conf-formulas:repaired",
-    ),
-    Mutant(
-        "second-threshold-missing",
-        "Bins stay open without passing the second threshold.",
-        Edit(
-            CI,
-            "open_ = fit.active & (fit.psi > spec.kappa1_prime * spec.gamma * d**1.5 / root_n)",
-            "open_ = fit.active.copy()",
-        ),
-        "cor-A.4:repaired",
     ),
     Mutant(
         "margin-without-dimension",

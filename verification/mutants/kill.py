@@ -142,10 +142,10 @@ def run_named(
         progress(kill)
         return kill
 
-    return _side_by_side(one, mutants, jobs)
+    return side_by_side(one, mutants, jobs)
 
 
-def _side_by_side(one: Callable[[Mutant], Kill], mutants: Iterable[Mutant], jobs: int) -> list[Kill]:
+def side_by_side(one: Callable[[Mutant], Kill], mutants: Iterable[Mutant], jobs: int) -> list[Kill]:
     """In the order of ``mutants``, whatever the order in which they finish."""
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(one, mutants))

@@ -76,9 +76,9 @@ MUTANTS = (
         "conf-formulas:repaired",
     ),
     Mutant(
-        "epochs-grow-linearly",
-        "Epoch tau has tau n_0 rounds, not 2^tau n_0.",
-        Edit(SPEC, "return self.n0 << tau", "return self.n0 * tau * 2"),
+        "epochs-triple",
+        "Epochs grow threefold, not twofold.",
+        Edit(SPEC, "return self.n0 << tau", "return 2 * self.n0 * 3 ** (tau - 1)"),
         "conf-formulas:repaired",
     ),
     Mutant(
@@ -132,7 +132,7 @@ MUTANTS = (
         "n-of-the-epoch",
         "The aggregate engine fits with the users of the whole epoch in every batch.",
         Edit(AGGREGATE, "spec.batch(tau), rng)", "spec.epoch_length(tau), rng)"),
-        "conf-engines:repaired",
+        "conf-formulas:repaired",
     ),
     Mutant(
         "server-divides-by-the-epoch",
@@ -142,7 +142,7 @@ MUTANTS = (
             "view, n = self.view, self.batch",
             "view, n = self.view, self.spec.epoch_length(self.view.epoch)",
         ),
-        "conf-engines:repaired",
+        "conf-reports:repaired",
     ),
     Mutant(
         "interval-on-the-fitting-batch",
@@ -222,7 +222,7 @@ MUTANTS = (
             "parts.append(fit_layer(self.spec, self.n, h, *bins, rng))",
             "parts.append(fit_layer(self.spec, 1, h, *bins, rng))",
         ),
-        "conf-engines:repaired",
+        "conf-users:repaired",
     ),
     Mutant(
         "contexts-equally-likely",

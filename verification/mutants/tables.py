@@ -1,13 +1,16 @@
 """All mutants, in one table."""
 
-from verification.mutants import data, fitting, learning, noise, repairs
-from verification.mutants.mutant import Equivalent, Mutant
+from verification.mutants import budget, data, fitting, learning, noise, repairs
+from verification.mutants.equivalent import EQUIVALENT
+from verification.mutants.mutant import Mutant
+
+__all__ = ["EQUIVALENT", "MUTANTS"]
 
 MUTANTS: tuple[Mutant, ...] = (
     *noise.MUTANTS,
+    *budget.MUTANTS,
     *data.MUTANTS,
     *fitting.MUTANTS,
     *learning.MUTANTS,
     *repairs.MUTANTS,
 )
-EQUIVALENT: tuple[Equivalent, ...] = ()

@@ -1,0 +1,131 @@
+"""``lpcb mutants``: would the gate notice a mistake?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from verification.console import brief, complain, say, show_table
+from verification.fingerprint import versions
+from verification.mutants import EQUIVALENT, MUTANTS, Equivalent, Mutant
+from verification.mutants.kill import Kill, run_named
+from verification.mutants.matrix import run_matrix
+from verification.mutants.observe import PROFILE
+from verification.registry import load, load_module
+from verification.serialise import canonical_json, write_atomic
+
+SEED = 0
+
+
+def mutants_command(
+    names: Annotated[list[str] | None, typer.Argument(metavar="MUTANT", help="All if none.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="Show the mutants and stop.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Every row, not only the named one; goes on where it was stopped.")
+    ] = False,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write the study here.")] = None,
+    jobs: Annotated[int, typer.Option(help="Mutants at a time; -1 is one per core.")] = -1,
+    module: Annotated[
+        str | None,
+        typer.Option("--mutants", metavar="MODULE", help="Your own table MUTANTS, not the built-in one."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
+) -> None:
+    """Make small mistakes in lpcb, one at a time and never on disk, and see whether a row notices.
+
+    Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input. With --full, finished
+    mutants are kept beside the JSON file, in one that ends in .jsonl.
+
+    Examples: lpcb mutants --json out.json · lpcb mutants level-off-by-one --jobs 1
+    """
+    table, equivalent = _tables(module)
+    chosen = _chosen(table, names or [])
+    if show_list:
+        show_table(("mutant", "row", "mistake"), [(m.name, m.row, m.what) for m in chosen])
+        show_table(("equivalent", "why"), [(e.name, e.why) for e in equivalent])
+        return
+    if jobs == 0 or jobs < -1:
+        raise ValueError(f"jobs is at least 1, or -1 for one per core, not {jobs}")
+    if full and json_file is None:
+        raise ValueError("json: --full needs a file to go on with")
+    if json_file is not None and not json_file.resolve().parent.is_dir():
+        raise ValueError(f"json: the folder of {str(json_file)!r} does not exist")
+    workers = os.cpu_count() or 1 if jobs == -1 else jobs
+    tell = (lambda kill: None) if quiet else _teller(len(chosen))
+    if full and json_file is not None:
+        kills = run_matrix(chosen, SEED, workers, json_file.with_suffix(".jsonl"), tell)
+    else:
+        kills = run_named(chosen, SEED, workers, tell)
+    if json_file is not None:
+        write_atomic(json_file, canonical_json(study(kills, equivalent)))
+    _show(kills, len(equivalent))
+    raise typer.Exit(0 if all(kill.killed for kill in kills) else 1)
+
+
+def study(kills: Sequence[Kill], equivalent: Sequence[Equivalent]) -> dict[str, Any]:
+    """What is written; only ``seconds`` differs from run to run."""
+    return {
+        "schema": 1,
+        "versions": versions(),
+        "profile": PROFILE,
+        "seed": SEED,
+        "mutants": [kill.to_dict() for kill in kills],
+        "equivalent": [{"name": e.name, "what": e.what, "why": e.why} for e in equivalent],
+        "seconds": {kill.mutant.name: round(kill.seconds, 1) for kill in kills},
+    }
+
+
+def _tables(module: str | None) -> tuple[tuple[Mutant, ...], tuple[Equivalent, ...]]:
+    if module is None:
+        return MUTANTS, EQUIVALENT
+    found = getattr(load_module(module), "MUTANTS", None)
+    if not isinstance(found, tuple) or not found or not all(isinstance(m, Mutant) for m in found):
+        raise ValueError(f"mutants: module {module!r} must hold MUTANTS, a non-empty tuple of Mutant")
+    return found, ()
+
+
+def _chosen(table: tuple[Mutant, ...], names: Sequence[str]) -> list[Mutant]:
+    known = {mutant.name: mutant for mutant in table}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"unknown mutant {name!r}; `lpcb mutants --list` shows all")
+    chosen = [mutant for mutant in table if not names or mutant.name in names]
+    rows = {row.name for row in load().rows()}
+    for mutant in chosen:
+        if mutant.row not in rows:
+            raise ValueError(f"mutant {mutant.name!r} names {mutant.row!r}, which is no row")
+    return chosen
+
+
+def _teller(total: int) -> Callable[[Kill], None]:
+    done = 0
+
+    def tell(kill: Kill) -> None:
+        nonlocal done
+        done += 1
+        (say if kill.killed else complain)(f"{done}/{total} {kill.mutant.name}: {_outcome(kill)}")
+
+    return tell
+
+
+def _outcome(kill: Kill) -> str:
+    if kill.killed:
+        return f"killed by {kill.mutant.row} ({kill.by})"
+    if kill.by == "error":
+        return f"crashed {kill.mutant.row}, which is no kill: {brief(kill.found, 120)}"
+    return f"survived {kill.mutant.row}" + (f"; noticed by {', '.join(kill.also)}" if kill.also else "")
+
+
+def _show(kills: Sequence[Kill], equivalent: int) -> None:
+    bad = [kill for kill in kills if not kill.killed]
+    if bad:
+        show_table(("mutant", "outcome"), [(kill.mutant.name, _outcome(kill)) for kill in bad])
+    crashed = sum(kill.by == "error" for kill in bad)
+    say(
+        f"{len(kills) - len(bad)} of {len(kills)} mutants killed by the row they name, "
+        f"{len(bad) - crashed} survived, {crashed} crashed; {equivalent} more are equivalent."
+    )
