@@ -1,0 +1,60 @@
+"""The sample workflow parses, and every lpcb command in it exists with those options."""
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+import yaml
+
+from verification.cli import app
+from verification.report.files import NAMES
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "examples/lpcb-gate.yml"
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[dict[str, Any]]:
+    workflow = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    return list(job["steps"])
+
+
+def commands(steps: list[dict[str, Any]]) -> list[list[str]]:
+    lines = [line for step in steps for line in step.get("run", "").splitlines()]
+    return [shlex.split(line)[1:] for line in lines if line.startswith("lpcb ")]
+
+
+def parse(words: list[str]) -> None:
+    """Arguments are read as the command reads them; nothing is run."""
+    commands: dict[str, Any] = typer.main.get_command(app).commands
+    commands[words[0]].make_context(words[0], list(words[1:]))
+
+
+def test_every_command_exists_with_its_options(steps: list[dict[str, Any]]) -> None:
+    found = commands(steps)
+    assert [words[0] for words in found] == ["verify", "gate"]
+    for words in found:
+        parse(words)
+    with pytest.raises(Exception, match="No such option"):
+        parse([*found[0], "--no-such-option"])
+
+
+def test_the_gate_judges_the_report_that_was_written(steps: list[dict[str, Any]]) -> None:
+    verify, gate = commands(steps)
+    out = verify[verify.index("--out") + 1]
+    assert gate[gate.index("--report") + 1] == f"{out}/report.json"
+    assert gate[gate.index("--profile") + 1] == verify[verify.index("--profile") + 1]
+
+
+def test_every_report_is_uploaded_even_when_the_gate_fails(steps: list[dict[str, Any]]) -> None:
+    (upload,) = [step for step in steps if "upload-artifact" in step.get("uses", "")]
+    assert upload["if"] == "${{ always() }}"
+    kept = {Path(line).name for line in upload["with"]["path"].splitlines()}
+    assert kept == {*NAMES, "timings.json"}
+
+
+def test_what_it_installs_is_there() -> None:
+    assert (ROOT / "constraints.txt").exists()
