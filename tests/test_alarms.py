@@ -23,12 +23,13 @@ from verification.alarms.levels import (
     detectable,
     limit,
     measure_levels,
+    run_checks,
     truth,
 )
 from verification.alarms.reductions import BLOCK, LEVEL, REDUCED
 from verification.alarms.worker import part, random_checks
 from verification.registry import load
-from verification.substitution import run
+from verification.substitution import Edit, run
 
 
 @pytest.mark.parametrize("edit", REDUCED, ids=lambda edit: f"{edit.module}-{edit.old[:20]}")
@@ -138,6 +139,18 @@ def test_a_study_is_resumed_and_its_level_is_kept(tmp_path: Path) -> None:
     assert beyond(second) == []
     with pytest.raises(ValueError, match="no random check among"):
         measure_levels(path, BLOCK, only=["fig-2-residual"])
+
+
+def test_a_check_that_spends_too_much_is_beyond_its_limit() -> None:
+    """The same check as it is, and with twenty times its level: the study tells them apart."""
+    key = ("conf-noise:repaired", "draws")
+    module, text = "verification.claims.conformance_noise", "level = FALSE_ALARM / len(found)"
+    loose = Edit(module, text, "level = 20 * FALSE_ALARM / len(found)")
+    wrong = []
+    for edits in (REDUCED, (*REDUCED, loose)):
+        found = [said for _, said in run_checks(edits, [key], 1, BLOCK, BLOCK)]
+        wrong.append(sum("REFUTED" in said["evidence"].values() for said in found))
+    assert wrong[0] <= limit(BLOCK, 1) < wrong[1]
 
 
 def test_the_ledger_counts_and_bounds() -> None:

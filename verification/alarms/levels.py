@@ -167,11 +167,11 @@ def measure_levels(
 
 
 def _block(keys: Sequence[Key], first: int) -> list[tuple[Key, Found]]:
-    return _run(REDUCED, keys, first, BLOCK, BLOCK)
+    return run_checks(REDUCED, keys, first, BLOCK, BLOCK)
 
 
 def _truth(keys: Sequence[Key]) -> dict[str, Found]:
-    found = _run((), keys, 0, 1, 1) if keys else []
+    found = run_checks((), keys, 0, 1, 1) if keys else []
     rows = expectations()
     return {
         _name(key): truth(said, rows[_claim(key)][key[0].split(":")[1]]["quick"]["verdict"])
@@ -190,9 +190,10 @@ def truth(said: Found, expected: str) -> Found:
     return {"evidence": known, "measures": said["measures"]}
 
 
-def _run(
+def run_checks(
     edits: Sequence[Edit], keys: Sequence[Key], first: int, seeds: int, size: int
 ) -> list[tuple[Key, Found]]:
+    """What each check said at so many seeds from ``first`` on, in blocks of ``size``, with ``edits`` made."""
     words = (json.dumps(keys), str(first), str(seeds), str(size))
     done = run(edits, "verification.alarms.worker", *words)
     if done.returncode:
