@@ -22,9 +22,8 @@ from lpcb.protocol import Client, Report, View
 from verification.claim import Check, Claim, Context
 from verification.claims.conformance import served, small, two_contexts, views
 from verification.claims.conformance_noise import laplace_sum_cdf
-from verification.evidence.samples import ks_one_detectable, ks_one_sample
-from verification.evidence.tails import binomial_p
-from verification.verdict import FALSE_ALARM, Evidence, Finding
+from verification.claims.conformance_users import Test, against, judged, rate
+from verification.verdict import Evidence, Finding
 
 REPORTS = {"quick": 400, "standard": 1500, "thorough": 8000}
 USER = (np.array([0.6, -0.5]), 1, 1.0)
@@ -94,22 +93,23 @@ def comparisons(entries: int) -> int:
     return entries * (entries - 1) // 2 + entries**2
 
 
-def independence(noise: Array) -> float:
-    """p-value of: entries, each above 0 with probability 1/2, are independent in pairs and of the next draw.
+def independence(noise: Array) -> Test:
+    """Entries, each above 0 with probability 1/2, are independent in pairs, and of the next draw.
 
-    Their signs then agree with probability 1/2; the pair that strays furthest is tested for all.
+    Their signs then agree with probability 1/2. The pair that strays furthest is tested for all, so its
+    p-value is multiplied by their number.
     """
     sign = np.where(noise > 0, 1.0, -1.0)
     first, n = sign[:-1], len(sign) - 1
     products = [first.T @ first, first.T @ sign[1:]]
     np.fill_diagonal(products[0], 0.0)
     far = max((p.ravel()[np.abs(p).argmax()] for p in products), key=abs)
-    agree = round((n + float(far)) / 2)
-    return min(1.0, comparisons(noise.shape[1]) * binomial_p(agree, n, 0.5, "two"))
+    distance, p, _ = rate(round((n + float(far)) / 2), n, 0.5)
+    return distance, min(1.0, comparisons(noise.shape[1]) * p), n
 
 
-def magnitudes(view: View, rng: np.random.Generator) -> float:
-    """p-value of: sizes of entries are independent, too, in "sums" over one user.
+def magnitudes(view: View, rng: np.random.Generator) -> Test:
+    """Sizes of entries are independent, too, in "sums" over one user.
 
     A Laplace variable is a normal one of exponential variance. Two statistics that share the variances,
     but not the normals, have independent signs; their sizes fall on the same side of their median ln 2 with
@@ -121,40 +121,21 @@ def magnitudes(view: View, rng: np.random.Generator) -> float:
 
 def noise(context: Context, draw: str) -> Finding:
     rng, draws = context.rng(draw), REPORTS[context.setting.profile]
-    p, entries, pairs = {}, 0, 0
+    tests, pairs = {}, 0
     for view in views(context):
         where = f"layer {view.layer}, {view.phase}"
         found = (sent if draw == "sent" else summed)(view, draws, rng)
         law = stats.laplace.cdf if draw == "sent" else laplace_sum_cdf(TOGETHER)
         for name, values in found.items():
             sample = values[:, :: max(1, values.shape[1] // 20)]
-            p[f"{name}, {where}"] = ks_one_sample(sample.ravel(), law).p
-            entries += sample.size
+            tests[f"{name}, {where}"] = against(sample.ravel(), law)
         whole = np.concatenate(list(found.values()), axis=1)
-        p[f"independence, {where}"] = independence(whole)
+        tests[f"independence, {where}"] = independence(whole)
         pairs += comparisons(whole.shape[1])
     if draw == "summed":
-        p["independence of magnitudes"] = magnitudes(views(context)[0], rng)
-    level = FALSE_ALARM / len(p)
-    worst = min(p, key=lambda name: p[name])
-    refuted = p[worst] <= level
-    fewest = draws * min(len(s) for view in views(context) for s in scales(view).values())
-    evidence = Evidence(
-        check=f"noise of reports, {draw}",
-        grade="tested",
-        role="decides",
-        scope=f"{draws} draws for each of four batches, {entries} entries, {pairs} pairs of them",
-        verdict="REFUTED" if refuted else "HOLDS",
-        value=p[worst],
-        bound=level,
-        interval=(0.0, 1.0),
-        false_alarm=FALSE_ALARM,
-        detectable=ks_one_detectable(fewest, level),
-        samples=entries,
-        note=f"smallest p-value {p[worst]:.2g} of {len(p)} ({worst}); detectable: distance of cdfs",
-        counterexample={"law": worst, "p": p[worst]} if refuted else None,
-    )
-    return Finding((evidence,))
+        tests["independence of magnitudes"] = magnitudes(views(context)[0], rng)
+    scope = f"{draws} draws for each of four batches, d = 2, two actions; {pairs} pairs of entries"
+    return judged(f"noise of reports, {draw}", scope, tests, comparisons=pairs)
 
 
 def by_clients(context: Context) -> Finding:

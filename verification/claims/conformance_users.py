@@ -8,7 +8,8 @@ of scale 6 and more on every user would hide a wrong law of the users themselves
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from lpcb.protocol import Server
 from verification.claim import Check, Claim, Context
 from verification.claims.conformance import small, two_contexts
 from verification.claims.conformance_noise import laplace_sum_cdf
-from verification.evidence.samples import Comparison, ks_one_detectable, ks_one_sample
+from verification.evidence.samples import ks_one_detectable, ks_one_sample
 from verification.evidence.tails import binomial_p
 from verification.verdict import FALSE_ALARM, Evidence, Finding
 
@@ -38,37 +39,50 @@ def _chance(problem: Problem) -> Array:
     return chance
 
 
-def _tested(
-    check: str, scope: str, p: Mapping[str, float], broken: list[str], detectable: float, samples: int
+Test = tuple[float, float, int]
+"""Distance between cdfs or probabilities, p-value, samples."""
+
+
+def judged(
+    check: str, scope: str, tests: Mapping[str, Test], broken: Sequence[str] = (), comparisons: int = 1
 ) -> Finding:
-    """REFUTED if an exact property is ``broken`` or a p-value is below its share of the budget."""
-    level = FALSE_ALARM / len(p)
-    name = min(p, key=lambda name: p[name])
-    refuted = bool(broken) or p[name] <= level
+    """REFUTED if an exact property is ``broken`` or a p-value is below its share of the budget.
+
+    A distance that Kolmogorov's test detects the binomial test detects too: it looks at one point alone. A
+    p-value may stand for up to ``comparisons`` of them.
+    """
+    level = FALSE_ALARM / len(tests)
+    name = min(tests, key=lambda name: tests[name][1])
+    distance, p, _ = tests[name]
+    refuted = bool(broken) or p <= level
+    detectable = ks_one_detectable(min(n for *_, n in tests.values()), level / comparisons)
     evidence = Evidence(
         check=check,
         grade="tested",
         role="decides",
         scope=scope,
         verdict="REFUTED" if refuted else "HOLDS",
-        value=p[name],
-        bound=level,
+        value=distance,
+        bound=detectable,
         interval=(0.0, 1.0),
         false_alarm=FALSE_ALARM,
         detectable=detectable,
-        samples=samples,
-        note=f"smallest p-value {p[name]:.2g} of {len(p)} ({name}); "
-        + (", ".join(broken) or "sums are right"),
-        counterexample={"law": name, "p": p[name], "broken": broken} if refuted else None,
+        samples=sum(n for *_, n in tests.values()),
+        note=f"smallest p-value {p:.2g} of {len(tests)} ({name})" + "".join(f"; {what}" for what in broken),
+        counterexample={"law": name, "p": p, "broken": list(broken)} if refuted else None,
     )
     return Finding((evidence,))
 
 
-def _binomial(x: Array, n: int, p: float) -> Comparison:
-    def left(t: ArrayLike) -> Array:
-        return np.asarray(stats.binom(n, p).cdf(np.asarray(t) - 1))
+def against(x: Array, law: Any, whole: bool = False) -> Test:
+    """A sample against a cdf, that of whole numbers if ``whole``."""
+    found = ks_one_sample(x, law, (lambda t: law(np.asarray(t) - 1)) if whole else None)
+    return found.distance, found.p, len(x)
 
-    return ks_one_sample(x, stats.binom(n, p).cdf, left)
+
+def rate(hits: int, n: int, p: float) -> Test:
+    """Hits among n trials of probability p."""
+    return abs(hits / n - p), binomial_p(hits, n, p, "two"), n
 
 
 def crowds(context: Context) -> Finding:
@@ -83,22 +97,19 @@ def crowds(context: Context) -> Finding:
         broken.append(f"counts that do not add up to the {N} users of a batch")
     if any((np.abs(total) > counts).any() or ((total + counts) % 2 != 0).any() for counts, total in batches):
         broken.append("sums of rewards that no +-1 add up to")
-    p = {}
+    tests = {}
     for cell, (share, mean) in enumerate(zip(chance.tolist(), means.tolist(), strict=True)):
         counts = np.concatenate([c[:, cell] for c, _ in batches])
         plus = np.concatenate([(c[:, cell] + t[:, cell]) / 2 for c, t in batches])
-        p[f"users in cell {cell}"] = _binomial(counts, N, share).p
-        p[f"rewards +1 in cell {cell}"] = _binomial(plus, N, share * (1 + mean) / 2).p
+        tests[f"users in cell {cell}"] = against(counts, stats.binom(N, share).cdf, True)
+        tests[f"rewards +1 in cell {cell}"] = against(plus, stats.binom(N, share * (1 + mean) / 2).cdf, True)
         high = float(stats.binom(N, share).sf(np.floor(N * share)))
         for i, j in itertools.combinations(range(len(batches)), 2):
             above = [batches[b][0][:, cell] > np.floor(N * share) for b in (i, j)]
             agree = int((above[0] == above[1]).sum())
-            p[f"batches {i} and {j} in cell {cell}"] = binomial_p(
-                agree, seeds, high**2 + (1 - high) ** 2, "two"
-            )
-    detectable = ks_one_detectable(len(batches) * seeds, FALSE_ALARM / len(p))
+            tests[f"batches {i} and {j} in cell {cell}"] = rate(agree, seeds, high**2 + (1 - high) ** 2)
     scope = f"{len(batches)} batches of {N} users, {seeds} times, two contexts, two actions"
-    return _tested("users of the aggregate engine", scope, p, broken, detectable, len(batches) * seeds)
+    return judged("users of the aggregate engine", scope, tests, broken)
 
 
 def layers(context: Context) -> Finding:
@@ -158,21 +169,20 @@ def streamed(context: Context) -> Finding:
         broken.append("batches of another size or number")
     cells = np.concatenate([np.abs(mean[:, None] - means).argmin(axis=1) for mean, _ in problem.seen])
     rewards = np.concatenate([reward for _, reward in problem.seen])
-    p = {}
+    tests = {}
     for cell, (share, mean) in enumerate(zip(chance.tolist(), means.tolist(), strict=True)):
         here = cells == cell
-        p[f"users in cell {cell}"] = binomial_p(int(here.sum()), len(cells), share, "two")
+        tests[f"users in cell {cell}"] = rate(int(here.sum()), len(cells), share)
         plus = int((rewards[here] > 0).sum())
-        p[f"rewards +1 in cell {cell}"] = binomial_p(plus, int(here.sum()), (1 + mean) / 2, "two")
+        tests[f"rewards +1 in cell {cell}"] = rate(plus, int(here.sum()), (1 + mean) / 2)
     if not broken:
         by_batch = cells.reshape(servers, 2 * spec.d, batch)
         same = float((chance**2).sum())
         for name, one, two in (("next", (0, 2), (1, 3)), ("next but one", (0, 1), (2, 3))):
             agree = by_batch[:, list(one)] == by_batch[:, list(two)]
-            p[f"batches and the {name}"] = binomial_p(int(agree.sum()), agree.size, same, "two")
+            tests[f"batches and the {name}"] = rate(int(agree.sum()), agree.size, same)
     scope = f"{len(cells)} users of {servers} epochs, d = 2, two contexts, two actions"
-    detectable = 8.5 * 0.5 / float(np.sqrt(servers * 2 * batch))
-    return _tested("users of the stream engine", scope, p, broken, detectable, len(cells))
+    return judged("users of the stream engine", scope, tests, broken)
 
 
 def absent(context: Context) -> Finding:
@@ -189,10 +199,9 @@ def absent(context: Context) -> Finding:
     noise = layer.psi[layer.rows(path[0].keys)] * N / (2 * 3 / spec.alpha)
     twice = len(noise) - len(np.unique(noise))
     broken = [f"{twice} bins hold the noise of another"] if twice else []
-    p = {"noise of absent bins": ks_one_sample(noise, laplace_sum_cdf(N)).p}
-    detectable = ks_one_detectable(len(noise))
+    tests = {"noise of absent bins": against(noise, laplace_sum_cdf(N))}
     scope = f"{len(noise)} bins of {fits} fits, d = 1, n = {N}"
-    return _tested("bins that nobody reaches", scope, p, broken, detectable, len(noise))
+    return judged("bins that nobody reaches", scope, tests, broken)
 
 
 USERS = Claim(
