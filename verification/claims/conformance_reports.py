@@ -135,7 +135,7 @@ def noise(context: Context, draw: str) -> Finding:
     if draw == "summed":
         tests["independence of magnitudes"] = magnitudes(views(context)[0], rng)
     scope = f"{draws} draws for each of four batches, d = 2, two actions; {pairs} pairs of entries"
-    return judged(f"noise of reports, {draw}", scope, tests, comparisons=pairs)
+    return judged(f"noise of reports, {draw}", scope, tests, 4 * draws, comparisons=pairs)
 
 
 def by_clients(context: Context) -> Finding:

@@ -44,7 +44,12 @@ Test = tuple[float, float, int]
 
 
 def judged(
-    check: str, scope: str, tests: Mapping[str, Test], broken: Sequence[str] = (), comparisons: int = 1
+    check: str,
+    scope: str,
+    tests: Mapping[str, Test],
+    samples: int,
+    broken: Sequence[str] = (),
+    comparisons: int = 1,
 ) -> Finding:
     """REFUTED if an exact property is ``broken`` or a p-value is below its share of the budget.
 
@@ -67,7 +72,7 @@ def judged(
         interval=(0.0, 1.0),
         false_alarm=FALSE_ALARM,
         detectable=detectable,
-        samples=sum(n for *_, n in tests.values()),
+        samples=samples,
         note=f"smallest p-value {p:.2g} of {len(tests)} ({name})" + "".join(f"; {what}" for what in broken),
         counterexample={"law": name, "p": p, "broken": list(broken)} if refuted else None,
     )
@@ -109,7 +114,7 @@ def crowds(context: Context) -> Finding:
             agree = int((above[0] == above[1]).sum())
             tests[f"batches {i} and {j} in cell {cell}"] = rate(agree, seeds, high**2 + (1 - high) ** 2)
     scope = f"{len(batches)} batches of {N} users, {seeds} times, two contexts, two actions"
-    return judged("users of the aggregate engine", scope, tests, broken)
+    return judged("users of the aggregate engine", scope, tests, len(batches) * seeds, broken)
 
 
 def layers(context: Context) -> Finding:
@@ -182,7 +187,7 @@ def streamed(context: Context) -> Finding:
             agree = by_batch[:, list(one)] == by_batch[:, list(two)]
             tests[f"batches and the {name}"] = rate(int(agree.sum()), agree.size, same)
     scope = f"{len(cells)} users of {servers} epochs, d = 2, two contexts, two actions"
-    return judged("users of the stream engine", scope, tests, broken)
+    return judged("users of the stream engine", scope, tests, len(cells), broken)
 
 
 def absent(context: Context) -> Finding:
@@ -201,7 +206,7 @@ def absent(context: Context) -> Finding:
     broken = [f"{twice} bins hold the noise of another"] if twice else []
     tests = {"noise of absent bins": against(noise, laplace_sum_cdf(N))}
     scope = f"{len(noise)} bins of {fits} fits, d = 1, n = {N}"
-    return judged("bins that nobody reaches", scope, tests, broken)
+    return judged("bins that nobody reaches", scope, tests, len(noise), broken)
 
 
 USERS = Claim(
