@@ -25,12 +25,16 @@ from lpcb.spec import Spec
 from verification.claim import Check, Claim, Context, Setting
 from verification.evidence.chernoff import laplace_sum_log_tail
 from verification.evidence.quantiles import quantile_interval
-from verification.evidence.tails import rate_detectable, rate_of_batches
+from verification.evidence.rate_curves import DELTAS, Point, rate_figure, rate_of_fits, scaled_evidence, worst
+from verification.evidence.tails import rate_detectable
+from verification.experiments import rare_noise
 from verification.experiments.update import BATCHES, HORIZON, STANDARD, UPDATE, Batch
-from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
+from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series
 
-DELTAS = (0.5, 0.2, 0.05, 0.01)
 CONSTANT = 6.2
+SCALED = {"paper": 0.24, "repaired": 0.48}
+"""Factor on the constant, psi_hat = c_hat/n, at which about a tenth of delta of the fits fail in the
+tightest configuration; chosen on other seeds, and only to support."""
 
 
 def bound(d: int, alpha: float, beta: float, delta: float) -> float:
@@ -50,23 +54,45 @@ def failure_rates(context: Context) -> Finding:
     beta = 1 / math.log(HORIZON)
     level = FALSE_ALARM / (len(DELTAS) * len(batches))
     evidence = tuple(_at_delta(delta, batches, errors, beta, level, context) for delta in DELTAS)
-    return Finding(evidence, _tightness(batches, data["psi"], beta), (_figure(batches, errors, beta),))
+    curves = {"printed constant": _points(batches, errors, beta, 1.0)}
+    if not printed:
+        factor = SCALED["repaired"]
+        curves[f"{factor:g} times it"] = _points(batches, errors, beta, factor)
+    figures = rate_figure(curves, "a bin outside the bound"), _figure(batches, errors, beta)
+    return Finding(evidence, _tightness(batches, data["psi"], beta), figures)
+
+
+def _points(batches: Sequence[Batch], errors: Array, beta: float, factor: float) -> list[Point]:
+    """The worst configuration at each delta."""
+    limits = [[factor * bound(b.d, b.alpha, beta, delta) for b in batches] for delta in DELTAS]
+    counts = [int((errors > np.array(limit)).sum(axis=0).max()) for limit in limits]
+    return [Point(delta, count, len(errors)) for delta, count in zip(DELTAS, counts, strict=True)]
+
+
+def scaled_rates(context: Context) -> Finding:
+    """The rates at a constant close to what is needed: there noise twice as large would show."""
+    batches, errors = BATCHES[context.setting.profile], context.result(UPDATE)["psi"]
+    beta, factor = 1 / math.log(HORIZON), SCALED[context.setting.variant]
+    level = FALSE_ALARM / (len(DELTAS) * len(batches))
+    found = []
+    for delta in DELTAS:
+        limits = [factor * bound(b.d, b.alpha, beta, delta) for b in batches]
+        rates = [rate_of_fits(errors[:, i] > limit, delta, level) for i, limit in enumerate(limits)]
+        found.append(
+            scaled_evidence(rates, [b.name for b in batches], delta, factor, FALSE_ALARM / len(DELTAS))
+        )
+    return Finding(tuple(found))
 
 
 def _at_delta(
     delta: float, batches: Sequence[Batch], errors: Array, beta: float, level: float, context: Context
 ) -> Evidence:
-    rates = []
-    for batch, column in zip(batches, errors.T, strict=True):
-        failed = column > bound(batch.d, batch.alpha, beta, delta)
-        looks = [(int(part.sum()), len(part)) for part in np.array_split(failed, 8)]
-        rates.append(rate_of_batches(looks, delta, level))
-    worst = max(range(len(rates)), key=lambda i: (rates[i].verdict == "REFUTED", rates[i].rate))
-    rate, batch = rates[worst], batches[worst]
-    verdicts = {r.verdict for r in rates}
-    verdict: Verdict = (
-        "REFUTED" if "REFUTED" in verdicts else "UNDECIDED" if "UNDECIDED" in verdicts else "HOLDS"
-    )
+    rates = [
+        rate_of_fits(column > bound(batch.d, batch.alpha, beta, delta), delta, level)
+        for batch, column in zip(batches, errors.T, strict=True)
+    ]
+    at, verdict = worst(rates)
+    rate, batch = rates[at], batches[at]
     return Evidence(
         check=f"failure rate at delta = {delta:g}",
         grade="tested",
@@ -242,6 +268,8 @@ PSI = Claim(
     ),
     checks=(
         Check("failure rates", failure_rates, random=True),
+        Check("scaled constant", scaled_rates, random=True),
+        Check("importance sampling", rare_noise.counts, random=True),
         Check("closed forms", closed_forms, random=False),
     ),
     experiments=(UPDATE,),

@@ -28,17 +28,22 @@ import numpy as np
 from scipy import stats
 
 from lpcb.arrays import Array
-from lpcb.lplr.update import mechanisms
 from verification.claim import Arrays, Check, Claim, Context, Experiment, Setting
 from verification.evidence.quantiles import quantile_interval
-from verification.evidence.rare import laplace_sum_rare
-from verification.evidence.tails import anytime_interval, rate_detectable, rate_of_batches
+from verification.evidence.rate_curves import DELTAS, Point, rate_figure, rate_of_fits, scaled_evidence
+from verification.evidence.tails import rate_detectable
+from verification.experiments import rare_noise
 from verification.experiments.fits import FITS, HARD, WILD, Hard, draw
 from verification.experiments.moments import MATRIX, VECTOR, Moment, ell, noise_deviations, share_used
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
-DELTAS = (0.5, 0.2, 0.05, 0.01)
 HORIZON = 10**6
+SCALED = {
+    "paper": {"lambda": 0.029, "Lambda": 0.047},
+    "repaired": {"lambda": 0.068, "Lambda": 0.036},
+}
+"""Factor on the bound, psi_hat = c_hat/n, at which about a tenth of delta of the fits fail in the tightest
+configuration; chosen on other seeds, and only to support."""
 
 
 # --- Monte Carlo ------------------------------------------------------------------------------------------
@@ -83,7 +88,12 @@ def failure_rates(moment: Moment, experiment: Experiment, context: Context) -> F
         for name in names
         for delta in DELTAS
     ]
-    figures = (_figure(moment, hards, data[names[0]], context), _quantiles(moment, hards, data, context))
+    curves = {"printed constant": _points(moment, hards, data[names[0]], context)}
+    if not printed:
+        factor = SCALED["repaired"][moment.name]
+        curves = {"repaired constant": curves["printed constant"]}
+        curves[f"{factor:g} times it"] = _points(moment, hards, data["algorithm"], context, factor)
+    figures = (rate_figure(curves, "a bin outside the bound"), _quantiles(moment, hards, data, context))
     return Finding(tuple(evidence), _tightness(moment, hards, data["algorithm"], context), figures)
 
 
@@ -101,8 +111,7 @@ def _at_delta(
     for hard, column in zip(hards, errors.T, strict=True):
         if delta >= hard.edge:
             limit = moment.limit(hard.spec(context.setting), delta, printed) * hard.alpha
-            looks = [(int(part.sum()), len(part)) for part in np.array_split(column > limit, 8)]
-            rates.append((rate_of_batches(looks, delta, level), hard))
+            rates.append((rate_of_fits(column > limit, delta, level), hard))
     rate, hard = max(rates, key=lambda found: (found[0].verdict == "REFUTED", found[0].rate))
     verdicts = {r.verdict for r, _ in rates}
     verdict: Verdict = next((v for v in ("REFUTED", "UNDECIDED") if v in verdicts), "HOLDS")
@@ -139,33 +148,48 @@ def _tightness(moment: Moment, hards: Sequence[Hard], errors: Array, context: Co
     return out
 
 
-def _figure(moment: Moment, hards: Sequence[Hard], errors: Array, context: Context) -> Figure:
-    """Failure rate against delta: the worst configuration with its band, and the diagonal."""
-    printed = context.setting.variant == "paper"
-    deltas = np.geomspace(0.01, 1.0, 9)
-    counts = []
-    for delta in deltas:
+def _points(
+    moment: Moment, hards: Sequence[Hard], errors: Array, context: Context, factor: float = 1.0
+) -> list[Point]:
+    """The worst configuration at each delta at which its bins meet the condition."""
+    printed, out = context.setting.variant == "paper", []
+    for delta in DELTAS:
         failed = [
-            int((column > moment.limit(hard.spec(context.setting), float(delta), printed) * hard.alpha).sum())
+            int(
+                (
+                    column > factor * moment.limit(hard.spec(context.setting), delta, printed) * hard.alpha
+                ).sum()
+            )
             for hard, column in zip(hards, errors.T, strict=True)
-            if delta >= hard.edge * (1 - 1e-9)
+            if delta >= hard.edge
         ]
-        counts.append(max(failed))
-    bands = [anytime_interval(count, len(errors)) for count in counts]
-    rates = [count / len(errors) for count in counts]
-    return Figure(
-        "Failure rate against delta",
-        "Share of fits with a bin outside the bound, worst configuration, with a band that holds for all "
-        "points together up to 1e-9 each. The claim is that the band lies below the diagonal.",
-        "delta",
-        "failure rate",
-        (
-            Series(
-                "worst configuration", deltas.tolist(), rates, [b[0] for b in bands], [b[1] for b in bands]
-            ),
-            Series("delta", deltas.tolist(), deltas.tolist(), style="dashed"),
-        ),
-    )
+        out.append(Point(delta, max(failed), len(errors)))
+    return out
+
+
+def scaled_rates(moment: Moment, experiment: Experiment, context: Context) -> Finding:
+    """The rates at a constant close to what is needed: there noise twice as large would show."""
+    hards, factor = HARD[context.setting.profile], SCALED[context.setting.variant][moment.name]
+    errors, printed = context.result(experiment)["algorithm"], context.setting.variant == "paper"
+    level, found = FALSE_ALARM / (len(DELTAS) * len(hards)), []
+    for delta in DELTAS:
+        asked = [(i, hard) for i, hard in enumerate(hards) if delta >= hard.edge and _tame(hard, printed)]
+        limits = [
+            factor * moment.limit(hard.spec(context.setting), delta, printed) * hard.alpha
+            for _, hard in asked
+        ]
+        rates = [
+            rate_of_fits(errors[:, i] > limit, delta, level)
+            for (i, _), limit in zip(asked, limits, strict=True)
+        ]
+        names = [hard.name for _, hard in asked]
+        found.append(scaled_evidence(rates, names, delta, factor, FALSE_ALARM / len(DELTAS)))
+    return Finding(tuple(found))
+
+
+def _tame(hard: Hard, printed: bool) -> bool:
+    """As printed a wild history breaks any constant; that is shown elsewhere."""
+    return not printed or hard.history != WILD
 
 
 def _quantiles(moment: Moment, hards: Sequence[Hard], data: Arrays, context: Context) -> Figure:
@@ -242,35 +266,6 @@ def _union_bound(moment: Moment, setting: Setting) -> Evidence:
     )
 
 
-def tilted(context: Context) -> Finding:
-    """The Chernoff step of the union bound at delta = 1e-9, by importance sampling: vector noise at d = 1."""
-    delta, samples = 1e-9, 20_000
-    spec = context.setting.spec(d=1, actions=1, horizon=HORIZON, delta=delta)
-    n = math.ceil(VECTOR.threshold(spec, delta) ** 2)
-    log_p = math.log(delta) - math.log(spec.M + 1) - math.log(4)
-    _, deviation = noise_deviations(VECTOR, spec, 1, n, log_p)
-    scale = float(mechanisms(spec, 1, np.zeros(1, dtype=np.int64)).vector.scale.max())
-    found = laplace_sum_rare(n, scale, deviation * n, samples, context.rng("tilted"), two_sided=True)
-    low, high = found.log_interval
-    beyond = low > log_p
-    evidence = Evidence(
-        check="importance sampling at delta = 1e-9",
-        grade="tested",
-        role="supports",
-        scope=f"d = 1, alpha = 1, n = {n}, the share of delta of one event in one bin",
-        verdict="REFUTED" if beyond else "HOLDS" if high <= log_p + 1e-9 else "UNDECIDED",
-        value=found.log_p,
-        bound=log_p,
-        interval=found.log_interval,
-        false_alarm=FALSE_ALARM,
-        detectable=found.detectable(log_p),
-        samples=samples,
-        note=f"ln P of noise beyond the deviation used; Chernoff's bound is {log_p:.2f}",
-        counterexample={"n": n, "deviation": deviation} if beyond else None,
-    )
-    return Finding((evidence,))
-
-
 def _printed_definition(moment: Moment, setting: Setting) -> Evidence:
     """With c_hat/sqrt(n) the target is missed by all of it but 1/sqrt(n), while the bound falls to 0.
 
@@ -345,10 +340,10 @@ def _claim(moment: Moment, experiment: Experiment, texts: tuple[str, str, str], 
     id, statement, repaired = texts
     checks: tuple[tuple[str, Callable[[Context], Finding], bool], ...] = (
         ("failure rates", partial(failure_rates, moment, experiment), True),
+        ("scaled constant", partial(scaled_rates, moment, experiment), True),
         ("closed forms", partial(closed_forms, moment), False),
+        ("importance sampling", rare_noise.of(moment), True),
     )
-    if moment.power == 1:
-        checks = (*checks, ("importance sampling", tilted, True))
     return Claim(
         id=id,
         title=f"Lemma 4.2, {'vectors' if moment.power == 1 else 'matrices'}",

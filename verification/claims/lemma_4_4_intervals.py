@@ -31,7 +31,9 @@ from typing import Any
 
 import numpy as np
 
+from lpcb.arrays import Bools
 from verification.claim import Check, Claim, Context
+from verification.experiments.coverage import Case
 from verification.experiments.interval_adversary import adversary
 from verification.experiments.interval_cases import (
     DELTA,
@@ -41,13 +43,15 @@ from verification.experiments.interval_cases import (
     increment,
     recursion_slope,
 )
+from verification.experiments.interval_deltas import BY_DELTA, Question, delta_cases, delta_finding, given
+from verification.experiments.interval_deltas import informative as informative_at
 from verification.experiments.interval_evidence import (
     DIMENSIONS,
     by_instance,
     informative,
     rates_by_dimension,
 )
-from verification.experiments.interval_scaled import SCALED, scaled_evidence
+from verification.experiments.interval_scaled import SCALED, scaled_finding
 from verification.verdict import Evidence, Finding, Measure
 
 # --- validity ---------------------------------------------------------------------------------
@@ -70,7 +74,11 @@ def validity_rates(context: Context) -> Finding:
 
 
 def scaled_validity(context: Context) -> Finding:
-    return Finding((scaled_evidence(context, "probe", "widths scaled to what is needed"),))
+    return scaled_finding(context, "probe", "widths scaled to what is needed")
+
+
+def validity_by_delta(context: Context) -> Finding:
+    return delta_finding(context, Question("eta", "an error above eta_hat", 0.0, given, informative_at))
 
 
 # --- inactive bins ----------------------------------------------------------------------------
@@ -95,6 +103,12 @@ def inactive_rates(context: Context) -> Finding:
         "error - interval",
     )
     return Finding(evidence, {}, (figure,) if figure.series else ())
+
+
+def inactive_by_delta(context: Context) -> Finding:
+    return delta_finding(
+        context, Question("inactive", "an error beyond an inactive bin's", 0.0, given, informative_at)
+    )
 
 
 def inside_event(context: Context) -> Finding:
@@ -153,10 +167,7 @@ def _worst_inside(context: Context, d: int, m: int) -> tuple[float, dict[str, An
 def recursion_rates(context: Context) -> Finding:
     """How often some layer breaks the inequality; it speaks where its last second term is below 1."""
     data, chosen = context.result(INTERVALS), cases(context.setting.profile)
-    specs = [context.setting.spec(**case.parameters()) for case in chosen]
-    second = np.array(
-        [spec.M**spec.d * increment(spec, case.n) for spec, case in zip(specs, chosen, strict=True)]
-    )
+    second = np.array([_second_term(context, case) for case in chosen])
     ratio, measures = data["recursion"], {}
     evidence = rates_by_dimension(context, "recursion on every layer", ratio - 1, lambda d: DELTA, second < 1)
     for d in DIMENSIONS:
@@ -168,6 +179,23 @@ def recursion_rates(context: Context) -> Finding:
             onset, (onset, onset), unit="n", note="the second term on the last layer falls below 1"
         )
     return Finding(evidence, measures)
+
+
+def recursion_by_delta(context: Context) -> Finding:
+    return delta_finding(
+        context, Question("recursion", "a broken inequality", 1.0, given, second_term_speaks)
+    )
+
+
+def second_term_speaks(context: Context, delta: float) -> Bools:
+    """The second term on the last layer is below 1."""
+    chosen = delta_cases(context.setting.profile, delta)
+    return np.array([_second_term(context, case) < 1 for case in chosen])
+
+
+def _second_term(context: Context, case: Case) -> float:
+    spec = context.setting.spec(**case.parameters())
+    return float(spec.M**spec.d * increment(spec, case.n))
 
 
 def recursion_arithmetic(context: Context) -> Finding:
@@ -237,9 +265,10 @@ CLAIMS = (
         method=METHOD,
         checks=(
             Check("failure rates", validity_rates, random=True),
+            Check("against delta", validity_by_delta, random=True),
             Check("scaled widths", scaled_validity, random=True),
         ),
-        experiments=(INTERVALS, SCALED),
+        experiments=(INTERVALS, SCALED, BY_DELTA),
         guards=frozenset({"inactive-width"}),
     ),
     Claim(
@@ -252,9 +281,10 @@ CLAIMS = (
         method=METHOD + " The worst noise inside the event of Lemma 4.2 is searched for.",
         checks=(
             Check("failure rates", inactive_rates, random=True),
+            Check("against delta", inactive_by_delta, random=True),
             Check("inside the event", inside_event, random=False),
         ),
-        experiments=(INTERVALS,),
+        experiments=(INTERVALS, BY_DELTA),
         guards=frozenset({"inactive-width", "width-cap", "residual-range"}),
     ),
     Claim(
@@ -269,8 +299,9 @@ CLAIMS = (
         ),
         checks=(
             Check("failure rates", recursion_rates, random=True),
+            Check("against delta", recursion_by_delta, random=True),
             Check("arithmetic", recursion_arithmetic, random=False),
         ),
-        experiments=(INTERVALS,),
+        experiments=(INTERVALS, BY_DELTA),
     ),
 )

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from lpcb.arrays import Array
+from lpcb.arrays import Array, Bools
 from lpcb.lplr.pcr import pcr
 from lpcb.lplr.update import Statistics
 from verification.claim import Check, Claim, Context
@@ -38,6 +38,8 @@ from verification.experiments.interval_cases import (
     generic,
     recursion_slope,
 )
+from verification.experiments.interval_deltas import BY_DELTA, Question, delta_finding, union
+from verification.experiments.interval_deltas import informative as informative_at
 from verification.experiments.interval_evidence import (
     DIMENSIONS,
     by_instance,
@@ -46,7 +48,7 @@ from verification.experiments.interval_evidence import (
 )
 from verification.experiments.interval_needed import NEEDED, Needed, needed_table
 from verification.experiments.interval_rates import FITTED_FROM, GRID, MEMBERS, RATES
-from verification.experiments.interval_scaled import SCALED, scaled_evidence
+from verification.experiments.interval_scaled import SCALED, scaled_finding
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 # --- coverage ---------------------------------------------------------------------------------
@@ -74,7 +76,11 @@ def coverage_rates(context: Context) -> Finding:
 
 
 def scaled_coverage(context: Context) -> Finding:
-    return Finding((scaled_evidence(context, "probe", "widths scaled to what is needed"),))
+    return scaled_finding(context, "probe", "widths scaled to what is needed")
+
+
+def coverage_by_delta(context: Context) -> Finding:
+    return delta_finding(context, Question("probe", "a point not covered", 0.0, union, informative_at))
 
 
 def any_outcome(context: Context) -> Finding:
@@ -248,6 +254,18 @@ def mad_rates(context: Context) -> Finding:
     return Finding(evidence, measures)
 
 
+def mad_by_delta(context: Context) -> Finding:
+    return delta_finding(context, Question("mad", "a wider mean interval", 1.0, union, mean_bound_speaks))
+
+
+def mean_bound_speaks(context: Context, delta: float) -> Bools:
+    """The bound is below the mean norm."""
+    data = context.result(BY_DELTA)
+    bound = (data[f"mean_width/{delta:g}"] / data[f"mad/{delta:g}"]).min(axis=0)
+    said: Bools = bound < data[f"mean_norm/{delta:g}"].max(axis=0)
+    return said
+
+
 def geometric_sum(context: Context) -> Finding:
     """sum_h c^(d-h) M^h <= (c M)^d: over M^d, the largest left side is at M = 1.
 
@@ -363,11 +381,12 @@ CLAIMS = (
         checks=(
             Check("failure rates", coverage_rates, random=True),
             Check("scaled widths", scaled_coverage, random=True),
+            Check("against delta", coverage_by_delta, random=True),
             Check("any outcome", any_outcome, random=False),
             Check("needed constants", needed_constants, random=True),
             Check("onset", onset, random=False),
         ),
-        experiments=(INTERVALS, SCALED, NEEDED),
+        experiments=(INTERVALS, SCALED, NEEDED, BY_DELTA),
         guards=frozenset({"inactive-width", "eigenvalue-guard"}),
         baselined=frozenset(
             f"needed width, d = {d}, alpha = 1, activation {a}" for d in (1, 2) for a in ("1", "0.1", "0.01")
@@ -381,9 +400,10 @@ CLAIMS = (
         method=METHOD + " Iterating the recursion of Lemma 4.4 is checked in exact fractions.",
         checks=(
             Check("failure rates", mad_rates, random=True),
+            Check("against delta", mad_by_delta, random=True),
             Check("iteration", geometric_sum, random=False),
         ),
-        experiments=(INTERVALS,),
+        experiments=(INTERVALS, BY_DELTA),
     ),
     Claim(
         id="lemma-4.5-rate",

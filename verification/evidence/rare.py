@@ -69,7 +69,7 @@ def laplace_sum_rare(
     u = tau / (n + math.hypot(n, tau))
     total = rng.standard_gamma(n, samples) / (1 - u) - rng.standard_gamma(n, samples) / (1 + u)
     excess = total[total >= tau] - tau
-    return _estimate(-u * excess, log_cap, samples, alpha, math.log(2) if two_sided else 0.0)
+    return estimate_ratio(-u * excess, log_cap, samples, alpha, math.log(2) if two_sided else 0.0)
 
 
 def binomial_rare(
@@ -89,9 +89,9 @@ def binomial_rare(
     excess = draws[draws >= k] - k
     log_cap = binomial_log_tail(n, p, max(0.0, k - n * p))
     if tilted == p or tilted == 1.0:  # no tilt, or S = n = k always: all weights are equal
-        return _estimate(np.zeros(len(excess)), log_cap, samples, alpha)
+        return estimate_ratio(np.zeros(len(excess)), log_cap, samples, alpha)
     odds = math.log(p) - math.log(tilted) - math.log1p(-p) + math.log1p(-tilted)  # -s, below 0
-    return _estimate(odds * excess.astype(np.float64), log_cap, samples, alpha)
+    return estimate_ratio(odds * excess.astype(np.float64), log_cap, samples, alpha)
 
 
 def binomial_log_sf(n: int, p: float, k: int) -> float:
@@ -136,7 +136,7 @@ def rare_samples(
     )
 
 
-def _estimate(
+def estimate_ratio(
     log_ratio: NDArray[np.float64], log_cap: float, samples: int, alpha: float, shift: float = 0.0
 ) -> RareEvent:
     """From ln(W/C) ≤ 0 of the hits; ``shift`` is added to every logarithm (ln 2 for two symmetric tails)."""

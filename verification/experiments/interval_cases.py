@@ -122,18 +122,24 @@ INSTANCES: tuple[Instance, ...] = (
 
 
 def case(
-    instance: Instance, d: int, alpha: float, activation: float = 1.0, n: int = N, gamma: float | None = None
+    instance: Instance,
+    d: int,
+    alpha: float,
+    activation: float = 1.0,
+    n: int = N,
+    gamma: float | None = None,
+    delta: float = DELTA,
 ) -> Case:
     """``gamma`` defaults to e, that is beta = 1/ln T."""
     beta = None if gamma is None else math.log(gamma) / math.log(HORIZON)
     # Only for the place of thresholds and edges, which both variants share.
     spec = REPAIRED(
-        d=d, actions=1, horizon=HORIZON, alpha=alpha, delta=DELTA, activation=activation, beta=beta
+        d=d, actions=1, horizon=HORIZON, alpha=alpha, delta=delta, activation=activation, beta=beta
     )
     problem = instance(spec, n)
     name = f"{problem.name}, d={d}, alpha={alpha:g}" + (f", activation {activation:g}" * (activation != 1))
     name += "" if gamma is None else f", gamma={gamma:g}"
-    return Case(name, problem, n, alpha, DELTA, HORIZON, activation, beta=beta)
+    return Case(name, problem, n, alpha, delta, HORIZON, activation, beta=beta)
 
 
 @lru_cache(maxsize=3)
