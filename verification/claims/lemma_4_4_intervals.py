@@ -77,6 +77,27 @@ def scaled_validity(context: Context) -> Finding:
     return scaled_finding(context, "probe", "widths scaled to what is needed")
 
 
+def by_formula(context: Context) -> Finding:
+    """What is said of all points of a bin rests on the formula: the algorithm's intervals must be that."""
+    gap = context.result(INTERVALS)["formula"]
+    worst = float(gap.max())
+    one = cases(context.setting.profile)[int(gap.max(axis=0).argmax())]
+    same = worst <= 1e-9
+    evidence = Evidence(
+        check="intervals by the formula",
+        grade="exact",
+        role="decides",
+        scope=f"every probe and layer of {gap.size} fits",
+        verdict="HOLDS" if same else "REFUTED",
+        value=worst,
+        bound=1e-9,
+        interval=(worst, worst),
+        note=f"an interval is off the sum of its bins' parts by {worst:.2g} at most ({one.name})",
+        counterexample=None if same else {"instance": one.name, "difference": worst},
+    )
+    return Finding((evidence,))
+
+
 def validity_by_delta(context: Context) -> Finding:
     return delta_finding(context, Question("eta", "an error above eta_hat", 0.0, given, informative_at))
 
@@ -266,6 +287,7 @@ CLAIMS = (
         checks=(
             Check("failure rates", validity_rates, random=True),
             Check("against delta", validity_by_delta, random=True),
+            Check("formula", by_formula, random=False),
             Check("scaled widths", scaled_validity, random=True),
         ),
         experiments=(INTERVALS, SCALED, BY_DELTA),

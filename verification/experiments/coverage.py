@@ -20,7 +20,7 @@ from lpcb.arrays import Array, Bools, Ints, dot, group_sum
 from lpcb.engines.aggregate import Crowd, fit_layer
 from lpcb.lplr.aggregate import estimate
 from lpcb.lplr.ci import cap, interval
-from lpcb.partition import Bins, Routed, descend, edges, enter, key_level, prediction
+from lpcb.partition import Bins, Routed, descend, edges, enter, key_level, layer_keys, prediction
 from lpcb.problem import TOLERANCE, Problem
 from lpcb.spec import REPAIRED, Spec
 from verification.evidence.quantiles import QuantileInterval, quantile_interval
@@ -99,8 +99,13 @@ class Fits:
         return np.asarray(keys // (self.spec.M + 1) ** h, dtype=np.int64)
 
 
-def simulate(spec: Spec, problem: Problem, n: int, fits: int, rng: np.random.Generator) -> Fits:
-    """Algorithm 2 on ``fits`` populations side by side; every bin a probe falls into is fitted too."""
+def simulate(
+    spec: Spec, problem: Problem, n: int, fits: int, rng: np.random.Generator, every_bin: bool = False
+) -> Fits:
+    """Algorithm 2 on ``fits`` populations side by side; every bin a probe falls into is fitted too.
+
+    With ``every_bin`` also those that nobody reaches: with low thresholds noise alone may make one active.
+    """
     if spec.actions != 1 or problem.actions != 1:
         raise ValueError(f"coverage looks at one oracle: actions is 1, not {spec.actions}")
     crowd = _Counting(problem, spec, n, fits, rng)
@@ -110,6 +115,8 @@ def simulate(spec: Spec, problem: Problem, n: int, fits: int, rng: np.random.Gen
     layers: list[Layer] = []
     for h in range(1, spec.d + 1):
         keys = np.union1d(at.keys, probes[-1].keys)
+        if every_bin:
+            keys = layer_keys(spec, h, fits)
         above = layers[-1].bins if layers else None
         before = crowd.drawn
         bins = fit_layer(spec, n, h, keys, above, at, crowd.batch, rng)

@@ -27,6 +27,8 @@ from verification.experiments.coverage import (
     simulate,
     validity_excess,
 )
+from verification.experiments.interval_formula import formula_gap
+from verification.experiments.interval_found import FOUND, found_by_search
 from verification.verdict import Profile
 
 N = 10**17
@@ -150,7 +152,7 @@ def cases(profile: Profile) -> tuple[Case, ...]:
         others = [
             case(i, d, 1.0, gamma=g) for d in (1, 2, 3) for i in (at_edges, generic) for g in (2.001, 8)
         ]
-        return (*printed, *others)
+        return (*printed, *others, *(found_by_search(d, N, DELTA, HORIZON) for d in FOUND))
     few = [case(i, d, 1.0) for d in (1, 2, 3, 4) for i in (inner_edges, at_threshold)]
     return (
         *few,
@@ -160,6 +162,7 @@ def cases(profile: Profile) -> tuple[Case, ...]:
         case(correlated, 2, 1.0),
         case(collinear, 2, 0.5),
         case(at_edges, 2, 0.1),
+        found_by_search(2, N, DELTA, HORIZON),
     )
 
 
@@ -273,6 +276,7 @@ def examine(data: Fits, n: int) -> dict[str, Array]:
     columns["recursion"] = np.max([widths[:, h + 1] / s for h, s in enumerate(step)], axis=0)
     columns["mad"] = columns["mean_width"] / ((recursion_slope(spec) * spec.M) ** spec.d * increment(spec, n))
     columns["certificate"] = path_excess(data)
+    columns["formula"] = formula_gap(data)
     columns["active"] = np.sum(
         [
             group_sum(layer.bins.open.astype(np.float64), data.fit_of(h, layer.bins.keys), data.fits)
