@@ -303,5 +303,5 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
     return {name: np.stack([columns[name] for columns in found], axis=1) for name in found[0]}
 
 
-INTERVALS = Experiment("fitted-oracles", _run, {"quick": 3, "standard": 3, "thorough": 30})
+INTERVALS = Experiment("fitted-oracles", _run, {"quick": 3, "standard": 3, "thorough": 6})
 """Arrays of shape (fits, cases)."""

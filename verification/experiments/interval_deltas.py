@@ -61,7 +61,7 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
     return out
 
 
-BY_DELTA = Experiment("oracles-by-delta", _run, {"quick": 2, "standard": 2, "thorough": 10})
+BY_DELTA = Experiment("oracles-by-delta", _run, {"quick": 2, "standard": 2, "thorough": 6})
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
     return {"needed": out}
 
 
-NEEDED = Experiment("needed-widths", _run, {"quick": 2, "standard": 3, "thorough": 20})
+NEEDED = Experiment("needed-widths", _run, {"quick": 2, "standard": 3, "thorough": 8})
 
 
 def needed_table(context: Context) -> list[Needed]:

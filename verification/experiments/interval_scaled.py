@@ -67,7 +67,7 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
     return out
 
 
-SCALED = Experiment("scaled-widths", _run, {"quick": 2, "standard": 3, "thorough": 10})
+SCALED = Experiment("scaled-widths", _run, {"quick": 2, "standard": 3, "thorough": 6})
 
 
 def scaled_finding(context: Context, name: str, what: str) -> Finding:
