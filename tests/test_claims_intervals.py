@@ -25,6 +25,7 @@ from verification.claims.lemma_4_4_intervals import inside_event
 from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
 from verification.experiments import coverage as cov
 from verification.experiments.interval_cases import at_edges, case, collinear, derived_slope, recursion_slope
+from verification.experiments.interval_formula import formula_gap
 from verification.row import run_row
 
 CLAIMS = {claim.id: claim for claim in (*APPENDIX, *LEMMA_4_4, *LEMMA_4_5)}
@@ -220,6 +221,17 @@ def test_dropping_the_parents_interval_is_caught(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cov, "interval", no_parent)
     row = run_row(pick("lemma-4.4-validity", "failure rates", "scaled widths"), "repaired", "quick", 101)
     assert row["verdict"] != "HOLDS"
+
+
+def half_parent(spec: Spec, at: Routed, layer: Bins) -> Array:
+    return ORIGINAL(spec, replace(at, eta=np.where(at.stopped, at.eta, at.eta / 2)), layer)
+
+
+def test_halving_what_is_inherited_shows_in_the_formula(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rates do not show it: widths of the layers below leave room. Exact, on one case."""
+    assert formula_gap(fits(1.0, count=20)).max() < 1e-12
+    monkeypatch.setattr(cov, "interval", half_parent)
+    assert formula_gap(fits(1.0, count=20)).min() > 1e-6
 
 
 def test_reusing_the_update_batch_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
