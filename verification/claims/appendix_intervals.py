@@ -247,9 +247,11 @@ def a5_inside(context: Context) -> Finding:
 
 
 def a6_rates(context: Context) -> Finding:
-    ratio = context.result(INTERVALS)["a6"]
-    evidence = rates_by_dimension(context, "partial error", ratio - 1, lambda d: DELTA, everywhere(context))
-    return Finding(evidence)
+    data = context.result(INTERVALS)
+    evidence = rates_by_dimension(
+        context, "partial error", data["a6"] - 1, lambda d: DELTA, everywhere(context)
+    )
+    return Finding(evidence, tightness(context, np.maximum(data["a6_share"], 0), "both terms of A.6"))
 
 
 def a6_arithmetic(context: Context) -> Finding:

@@ -50,6 +50,7 @@ from verification.experiments.interval_evidence import (
     by_instance,
     informative,
     rates_by_dimension,
+    tightness,
 )
 from verification.experiments.interval_scaled import SCALED, scaled_finding
 from verification.verdict import Evidence, Finding, Measure
@@ -70,7 +71,7 @@ def validity_rates(context: Context) -> Finding:
         path = rates_by_dimension(
             context, "every point of every path", data["certificate"], lambda d: DELTA, speaks, 0.3
         )
-    return Finding(chi + eta + path)
+    return Finding(chi + eta + path, tightness(context, np.maximum(data["chi_share"], 0), "chi_hat"))
 
 
 def scaled_validity(context: Context) -> Finding:

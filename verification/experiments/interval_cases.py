@@ -195,6 +195,10 @@ def _layer_ratios(data: Fits, h: int, layer: Layer) -> dict[str, Array]:
     fourth = (d + 1) ** 4 * gamma**2 * l48 / (alpha * root)
     kappa2 = spec.kappa2 * gamma * d**1.5 / root
     size = np.abs(layer.t)
+    # At the outer edge, where c t/(A + E c) is largest.
+    slope = edge * over_root(bins.error, bins.s)
+    a6 = np.divide(300 * fourth, bins.psi, out=np.ones_like(bins.psi), where=spoken_a4) + slope
+    chi = np.where(bins.open, first_term(spec, bins) + slope, 1.0)
     values = {
         "a3": (np.abs(layer.mean - layer.epsilon) * layer.psi / (47 * l24 * scale), spoken_a3),
         "a4_low": ((layer.epsilon - bins.error) * bins.psi / kappa2, spoken_a4),
@@ -203,6 +207,8 @@ def _layer_ratios(data: Fits, h: int, layer: Layer) -> dict[str, Array]:
             edge * (size - over_root(layer.epsilon, bins.s)) * layer.psi / (120 * fourth),
             bins.active & (layer.psi > 0),
         ),
+        "a6_share": (edge * size / np.maximum(a6, 1e-300), spoken_a4),
+        "chi_share": (edge * size / np.maximum(chi, 1e-300), bins.open),
         "a6": (edge * (size - over_root(bins.error, bins.s)) * bins.psi / (300 * fourth), spoken_a4),
         "chi": (
             edge * (size - over_root(bins.error, bins.s)) - first_term(spec, bins),

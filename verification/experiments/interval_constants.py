@@ -34,6 +34,7 @@ def needed_constants(context: Context) -> Finding:
             (low, high),
             note="at least 1 if its intervals cover in a share 0.95 of fits, delta = 1/T^2",
         )
+    measures |= _tightness(table)
     holds = worst.interval.high <= 1
     evidence = Evidence(
         check="needed against printed widths",
@@ -50,6 +51,18 @@ def needed_constants(context: Context) -> Finding:
         note=f"at most {worst.middle:.3g} of the printed widths is needed ({worst.name})",
     )
     return Finding((evidence,), measures, (_needed_figure(table),))
+
+
+def _tightness(table: list[Needed]) -> dict[str, Measure]:
+    """Printed over needed widths, at the printed activation, the tightest alpha."""
+    out = {}
+    for d in sorted({entry.d for entry in table}):
+        of = [entry for entry in table if entry.d == d and entry.activation == 1]
+        one = max(of, key=lambda entry: entry.middle)
+        out[f"tightness, d = {d}"] = Measure(
+            1 / one.middle, (1 / one.interval.high, 1 / one.interval.low), note="printed over needed width"
+        )
+    return out
 
 
 def _needed_figure(entries: list[Needed]) -> Figure:
