@@ -71,8 +71,8 @@ def simulate(
         bool,
         typer.Option(
             "--compare",
-            help="Run the printed, the repaired and a scaled algorithm and the baselines that have an "
-            "aggregate form; --activation and --width are then the factors of the scaled one.",
+            help="Run the printed, the repaired and a scaled algorithm and all baselines (what acts round "
+            "by round up to 1e6 rounds); --activation and --width are then the factors of the scaled one.",
         ),
     ] = False,
 ) -> None:
@@ -140,12 +140,12 @@ def _compare(
 def _print_comparison(result: Comparison, written: list[Path]) -> None:
     console = Console()
     table = Table(title=f"{result.problem.name}, T = {result.horizon:.3g}, {result.seeds} seeds")
-    for column in ("algorithm", "privacy", "regret (median)", "range over seeds", "runs covered"):
+    for column in ("algorithm", "privacy", "form", "regret (median)", "range over seeds", "runs covered"):
         table.add_column(column)
     for one in result.competitors:
         low, middle, high = one.total.min(), np.median(one.total), one.total.max()
         covered = "" if one.covered is None else f"{one.covered:.0%}"
-        table.add_row(one.name, one.privacy, f"{middle:.4g}", f"{low:.4g} to {high:.4g}", covered)
+        table.add_row(one.name, one.privacy, one.form, f"{middle:.4g}", f"{low:.4g} to {high:.4g}", covered)
     console.print(table)
     for name, reason in result.left_out.items():
         console.print(f"left out: {name}: {reason}")

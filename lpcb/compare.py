@@ -10,12 +10,14 @@ import numpy as np
 
 from lpcb.arrays import Array, Ints
 from lpcb.baselines import BASELINES
+from lpcb.baselines._rounds import LIMIT as ROUNDS
 from lpcb.engines import aggregate
 from lpcb.plots import RegretCurve
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRS, Spec
 
 PRINTED_PRIVACY = "claimed alpha-LDP, and is not"
+OURS = "epochs of doubling length"
 
 
 def scaled_factors(d: int) -> tuple[float, float]:
@@ -30,10 +32,12 @@ def scaled_factors(d: int) -> tuple[float, float]:
 
 @dataclass(frozen=True, eq=False)
 class Competitor:
-    """Cumulative regret of one algorithm; ``covered`` is the share of seeds whose intervals always held."""
+    """Cumulative regret of one algorithm; ``covered`` is the share of seeds whose intervals always held,
+    ``form`` says how it was simulated."""
 
     name: str
     privacy: str
+    form: str
     rounds: Ints
     regret: Array
     covered: float | None
@@ -77,6 +81,7 @@ class Comparison:
                 {
                     "name": one.name,
                     "privacy": one.privacy,
+                    "form": one.form,
                     "rounds": one.rounds.tolist(),
                     "regret": one.regret.tolist(),
                     "total_regret": one.total.tolist(),
@@ -106,7 +111,8 @@ def compare(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Comparison:
-    """Run everything that has an aggregate form. ``scale`` is (activation, width) of the scaled algorithm.
+    """Run everything that can be run at this horizon: what acts round by round up to 10^6 rounds, the rest in
+    aggregate. ``scale`` is (activation, width) of the scaled algorithm.
 
     Every algorithm has randomness of its own, so that one more or less changes nothing for the others.
     """
@@ -146,9 +152,8 @@ def _ours(name: str, problem: Problem, spec: Spec, seeds: int) -> Callable[[np.r
         done = aggregate.run(problem, spec, seeds, rng)
         privacy = "alpha-LDP" if spec.repairs == REPAIRS else PRINTED_PRIVACY
         covered = float(done.covered.all(axis=1).mean())
-        return Competitor(
-            name, privacy, done.elapsed, np.cumsum(done.regret, axis=1), covered, spec.as_dict()
-        )
+        total = np.cumsum(done.regret, axis=1)
+        return Competitor(name, privacy, OURS, done.elapsed, total, covered, spec.as_dict())
 
     return run
 
@@ -159,12 +164,14 @@ def _baseline(
     baseline = BASELINES[name]
 
     def run(rng: np.random.Generator) -> Competitor:
-        if baseline.aggregate is None:
-            raise LookupError("acts or reports user by user and has no aggregate form")
-        marks = checkpoints(horizon)
-        curve = baseline.aggregate(problem, horizon, alpha, seeds, rng, marks)
+        if baseline.aggregate is None and horizon > ROUNDS:
+            raise LookupError(
+                f"acts round by round, which is run up to {ROUNDS:.0e} rounds; see {name}_doubling"
+            )
+        simulate = baseline.stream if baseline.aggregate is None else baseline.aggregate
+        curve = simulate(problem, horizon, alpha, seeds, rng, checkpoints(horizon))
         rounds = np.array(curve.checkpoints, dtype=np.int64)
-        return Competitor(name, baseline.privacy, rounds, curve.regret, None, None)
+        return Competitor(name, baseline.privacy, baseline.form, rounds, curve.regret, None, None)
 
     return run
 

@@ -105,7 +105,7 @@ def test_linucb_radius_is_not_slack_by_more_than_a_small_factor() -> None:
 def test_upper_bounds_of_the_doubling_form(n: int) -> None:
     run = Run(problem.random(3, 3, 4, seed=3), n, 1.0, 1500, np.random.default_rng(3), [n])
     cells = summed_cells(run, uniform(run), n)
-    upper = linucb_doubling.upper(run.problem, cells, FAILURE)
+    upper = linucb_doubling.upper(run.problem, cells, FAILURE)[0]
     assert_rate((upper < run.problem.means).any(axis=(1, 2)), FAILURE)
     if n >= 10**12:
         assert np.all(upper < run.problem.means + 100 / math.sqrt(n))
@@ -155,7 +155,7 @@ def test_private_linucb_ellipsoid(t: int) -> None:
     instance = problem.random(3, 2, 4, seed=6)
     run = Run(instance, 1000, 1.0, 1500, np.random.default_rng(6), [1])
     sigma = ldp_linucb.noise_scale(3, 1.0, 1000)
-    gram, moment = ldp_linucb_doubling.summed_reports(run, uniform(run), t, sigma)
+    gram, moment = ldp_linucb_doubling.summed_reports(run, uniform(run), np.full(1500, t), sigma)
     theta, inverse, radius = ldp_linucb.ellipsoid(ldp_linucb.State(t, gram, moment), sigma, FAILURE / 3)
     H = np.linalg.inv(inverse)
     error = theta - instance.theta

@@ -1,6 +1,7 @@
 """What the algorithm is compared with: one baseline, one file, all with the same names.
 
-Each module has ``NAME``, ``PRIVACY`` (what is promised to a user), ``stream`` (every user is drawn) and
+Each module has ``NAME``, ``PRIVACY`` (what is promised to a user), ``FORM`` (when it changes its policy, and
+anything else one should know of its simulation), ``stream`` (every user is drawn) and
 ``aggregate`` (the same law at a cost that does not depend on the horizon, or None).
 """
 
@@ -30,12 +31,13 @@ class Baseline:
 
     name: str
     privacy: str
+    form: str
     stream: Simulate
     aggregate: Simulate | None
 
 
 def _baseline(module: ModuleType) -> Baseline:
-    return Baseline(module.NAME, module.PRIVACY, module.stream, module.aggregate)
+    return Baseline(module.NAME, module.PRIVACY, module.FORM, module.stream, module.aggregate)
 
 
 _MODULES = (

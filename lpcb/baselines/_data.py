@@ -68,8 +68,11 @@ def drawn_cells(run: Run, policy: Array, n: int) -> Cells:
     return Cells(counts.reshape(shape), sums.reshape(shape))
 
 
-def summed_cells(run: Run, policy: Array, n: int) -> Cells:
-    """The same law at a cost that does not depend on n: multinomial contexts, then actions, then rewards."""
+def summed_cells(run: Run, policy: Array, n: int | Ints) -> Cells:
+    """The same law at a cost that does not depend on n: multinomial contexts, then actions, then rewards.
+
+    An array ``n`` holds the number of users of each seed.
+    """
     problem, rng = run.problem, run.rng
     weights = np.broadcast_to(problem.weights, (run.seeds, problem.contexts))
     counts = multinomial_counts(multinomial_counts(n, weights, rng), policy, rng)

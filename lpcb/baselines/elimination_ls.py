@@ -16,6 +16,7 @@ from lpcb.problem import Problem
 
 NAME = "elimination_ls"
 PRIVACY = "none"
+FORM = "epochs of doubling length"
 
 
 def intervals(problem: Problem, cells: Cells, failure: float) -> tuple[Array, Array]:

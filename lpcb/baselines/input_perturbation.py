@@ -22,12 +22,12 @@ So |W_jj| <= 2 L + D, |W_jk| <= 2 L + P, |xi_j| <= 2 L + P, with 3 d^2 + 7 d + 1
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from lpcb.arrays import Array
-from lpcb.baselines._data import Users, users
+from lpcb.baselines._data import Users, summed_cells, users
 from lpcb.baselines._epochs import LIMIT, play_elimination
 from lpcb.baselines._private import intervals
 from lpcb.baselines._run import Curve, Run
@@ -35,6 +35,9 @@ from lpcb.problem import Problem
 
 NAME = "input_perturbation"
 PRIVACY = "alpha-LDP"
+FORM = "epochs of doubling length, in aggregate their normal limit"
+EXACT = 2**12
+"""Users of an epoch up to whom every report is drawn in the aggregate form too."""
 
 
 def l1_sensitivity(d: int) -> float:
@@ -72,6 +75,43 @@ def drawn_statistics(run: Run, policy: Array, n: int, b: float) -> tuple[Array, 
     return total[..., :d, :d] - 2 * n * b * b * np.eye(d), total[..., :d, d]
 
 
+def summed_statistics(run: Run, policy: Array, n: int, b: float) -> tuple[Array, Array]:
+    """The same at a cost that does not depend on n: exact up to EXACT users, then in its normal limit.
+
+    With z = (phi, y) of the row that is filled and noise xi, sum (z + xi)(z + xi)' has a fixed part, a linear
+    part whose law is known (for each z, sums of Laplace variables), and sums of xi_j^2 - 2 b^2 (variance
+    20 b^4 a user) and xi_j xi_k (4 b^4), uncorrelated with each other and the rest. Only these are drawn as
+    normals: their standardised absolute third moments are at most 6.71, so each is within
+    0.4748 * 6.71 / sqrt(n) of normal (Berry and Esseen), 5 % at n = EXACT and 3.2e-4 at n = 10^8.
+    """
+    if n <= EXACT:
+        return drawn_statistics(run, policy, n, b)
+    problem, d, rng = run.problem, run.problem.d, run.rng
+    cells = summed_cells(run, policy, n)
+    if problem.reward == "sign":
+        y, counts = (
+            np.array([1.0, -1.0]),
+            np.stack([cells.counts + cells.sums, cells.counts - cells.sums]) / 2,
+        )
+    else:
+        y, counts = np.ones(1), cells.counts[None]
+    means = np.ones_like(problem.means) if problem.reward == "sign" else problem.means
+    shape = (len(y), *problem.features.shape)
+    rewards = np.broadcast_to(y[:, None, None] * means, shape[:-1])
+    z = np.concatenate([np.broadcast_to(problem.features, shape), rewards[..., None]], axis=-1)
+    linear = b * np.sqrt(2 * rng.standard_gamma(counts))[..., None]  # (g, seeds, K, A, 1), as laplace_sum
+    xi = linear * rng.standard_normal((*counts.shape, d + 1))
+    cross = np.einsum("gkai,gskaj->saij", z, xi)
+    normal = rng.standard_normal((run.seeds, problem.actions, d + 1, d + 1))
+    square = 2 * b * b * math.sqrt(n) * np.triu(normal, 1)
+    square = square + square.swapaxes(2, 3)
+    each = np.arange(d + 1)
+    square[..., each, each] = math.sqrt(20 * n) * b * b * normal[..., each, each]
+    fixed = np.einsum("gska,gkai,gkaj->saij", counts, z, z)
+    total = fixed + cross + cross.swapaxes(2, 3) + square
+    return total[..., :d, :d], total[..., :d, d]
+
+
 def stream(
     problem: Problem,
     horizon: int,
@@ -80,16 +120,27 @@ def stream(
     rng: np.random.Generator,
     checkpoints: Sequence[int],
 ) -> Curve:
-    run = Run(problem, horizon, alpha, seeds, rng, checkpoints).streamed(LIMIT)
-    b = l1_sensitivity(problem.d) / alpha
+    return _run(Run(problem, horizon, alpha, seeds, rng, checkpoints).streamed(LIMIT), drawn_statistics)
+
+
+def aggregate(
+    problem: Problem,
+    horizon: int,
+    alpha: float,
+    seeds: int,
+    rng: np.random.Generator,
+    checkpoints: Sequence[int],
+) -> Curve:
+    return _run(Run(problem, horizon, alpha, seeds, rng, checkpoints).aggregated(), summed_statistics)
+
+
+def _run(run: Run, draw: Callable[[Run, Array, int, float], tuple[Array, Array]]) -> Curve:
+    problem = run.problem
+    b = l1_sensitivity(problem.d) / run.alpha
 
     def oracle(policy: Array, n: int, failure: float) -> tuple[Array, Array]:
         p = failure / (2 * problem.actions)
         U, r = bounds(n, problem.d, b, p)
-        return intervals(problem, *drawn_statistics(run, policy, n, b), U, r, p / problem.contexts)
+        return intervals(problem, *draw(run, policy, n, b), U, r, p / problem.contexts)
 
     return play_elimination(NAME, run, oracle)
-
-
-aggregate = None
-"""The sum of n matrices xi xi' with Laplace xi has no law that is known to us; every user must be drawn."""

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lpcb.arrays import Array, dot
+from lpcb.arrays import Array, Ints, dot
 from lpcb.baselines._gaussian import gaussian_scale
 from lpcb.baselines._rounds import LIMIT, play
 from lpcb.baselines._run import Curve, Run
@@ -37,12 +37,14 @@ from lpcb.problem import Problem
 
 NAME = "ldp_linucb"
 PRIVACY = "(alpha, delta)-LDP, delta = min(1e-6, 1/T)"
+FORM = "round by round"
 
 
 class State(NamedTuple):
-    """Users so far, and the sums of their reports: gram (seeds, d, d) and moment (seeds, d)."""
+    """Users so far (for all seeds or for each), and the sums of their reports: gram (seeds, d, d) and moment
+    (seeds, d)."""
 
-    t: int
+    t: int | Ints
     gram: Array
     moment: Array
 
@@ -56,30 +58,31 @@ def noise_scale(d: int, alpha: float, horizon: int) -> float:
     return gaussian_scale(l2_sensitivity(d), alpha, min(1e-6, 1 / horizon))
 
 
-def noise(sigma: float, n: int, d: int, rng: np.random.Generator, seeds: int) -> tuple[Array, Array]:
+def noise(sigma: float, n: int | Ints, d: int, rng: np.random.Generator, seeds: int) -> tuple[Array, Array]:
     """The sum of n users' noise on phi phi' and on y phi."""
-    sd = sigma * math.sqrt(n)
+    sd = np.broadcast_to(sigma * np.sqrt(n), seeds)[:, None]
     G = rng.standard_normal((seeds, d, d))
-    return sd / 2 * (G + G.swapaxes(1, 2)), sd * rng.standard_normal((seeds, d))
+    return sd[..., None] / 2 * (G + G.swapaxes(1, 2)), sd * rng.standard_normal((seeds, d))
 
 
-def shift(t: int, d: int, sigma: float, p: float) -> float:
+def shift(t: int | Ints, d: int, sigma: float, p: float) -> Array:
     """U of the derivation above; at least 1, so that the first policy has a matrix to divide by."""
-    return max(1.0, sigma * math.sqrt(t) * (math.sqrt(2 * d) + math.sqrt(2 * math.log(2 / p))))
+    size = sigma * (math.sqrt(2 * d) + math.sqrt(2 * math.log(2 / p)))
+    return np.asarray(np.maximum(1.0, size * np.sqrt(t)))
 
 
-def radius(t: int, d: int, sigma: float, p: float) -> float:
+def radius(t: int | Ints, d: int, sigma: float, p: float) -> Array:
     """Bound on ||theta_hat - theta*||_H after t users, from ln det(I + Lambda/U) <= d ln(1 + t/(d U))."""
     U = shift(t, d, sigma, p)
-    rewards = math.sqrt(2 * math.log(1 / p) + d * math.log1p(t / (d * U)))
-    xi = sigma * math.sqrt(t) * (math.sqrt(d) + math.sqrt(2 * math.log(1 / p)))
-    return rewards + xi / math.sqrt(U) + math.sqrt(3 * U)
+    rewards = np.sqrt(2 * math.log(1 / p) + d * np.log1p(t / (d * U)))
+    xi = sigma * (math.sqrt(d) + math.sqrt(2 * math.log(1 / p))) * np.sqrt(t)
+    return np.asarray(rewards + xi / np.sqrt(U) + np.sqrt(3 * U))
 
 
-def ellipsoid(state: State, sigma: float, p: float) -> tuple[Array, Array, float]:
+def ellipsoid(state: State, sigma: float, p: float) -> tuple[Array, Array, Array]:
     """theta_hat, H^-1 and the radius."""
     d = state.moment.shape[-1]
-    H = state.gram + 2 * shift(state.t, d, sigma, p) * np.eye(d)
+    H = state.gram + 2 * shift(state.t, d, sigma, p)[..., None, None] * np.eye(d)
     inverse = np.asarray(np.linalg.inv(H), dtype=np.float64)
     return (inverse @ state.moment[..., None])[..., 0], inverse, radius(state.t, d, sigma, p)
 

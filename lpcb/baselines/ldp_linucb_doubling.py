@@ -1,25 +1,29 @@
-"""Locally private LinUCB that changes its policy only between epochs of doubling length.
+"""Locally private LinUCB that changes its policy only when the determinant has doubled.
 
 Users, noise and ellipsoid are those of :mod:`lpcb.baselines.ldp_linucb`, statistics accumulate over all
-epochs, and the ellipsoid is looked at once an epoch. As with LinUCB, its regret bound does not carry over.
+users. The matrix whose determinant counts is H, which grows with the noise too; by
+:mod:`lpcb.baselines._switching` the regret bound carries over, up to a constant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from lpcb.arrays import Array, dot
+from lpcb.arrays import Array, Ints, dot
 from lpcb.baselines._data import Users, grams, moments, summed_cells, users
-from lpcb.baselines._epochs import LIMIT, lengths, play
+from lpcb.baselines._epochs import LIMIT
 from lpcb.baselines._run import Curve, Run
+from lpcb.baselines._switching import Plan, play
 from lpcb.baselines.ldp_linucb import State, ellipsoid, noise, noise_scale, start
 from lpcb.baselines.linucb_doubling import greedy
 from lpcb.problem import Problem
 
 NAME = "ldp_linucb_doubling"
 PRIVACY = "(alpha, delta)-LDP, delta = min(1e-6, 1/T)"
+FORM = "changes when a determinant doubles"
 
 
 def stream(
@@ -44,17 +48,19 @@ def aggregate(
     return _run(Run(problem, horizon, alpha, seeds, rng, checkpoints).aggregated(), summed_reports)
 
 
-def drawn_reports(run: Run, policy: Array, n: int, sigma: float) -> tuple[Array, Array]:
-    """Sums of n users' reports, every report drawn."""
-    state = start(run.seeds, run.problem.d)
-    gram, moment = state.gram, state.moment
-    for batch in users(run, policy, n):
-        M, v = _reports(run, batch, sigma)
-        gram, moment = gram + M.sum(axis=1), moment + v.sum(axis=1)
+def drawn_reports(run: Run, policy: Array, n: Ints, sigma: float) -> tuple[Array, Array]:
+    """Sums of n[seed] users' reports, every report drawn, one seed after the other."""
+    d, one = run.problem.d, replace(run, seeds=1)
+    gram, moment = np.zeros((run.seeds, d, d)), np.zeros((run.seeds, d))
+    for seed in range(run.seeds):
+        for batch in users(one, policy[seed : seed + 1], int(n[seed])):
+            M, v = _reports(run, batch, sigma)
+            gram[seed] += M.sum(axis=(0, 1))
+            moment[seed] += v.sum(axis=(0, 1))
     return gram, moment
 
 
-def summed_reports(run: Run, policy: Array, n: int, sigma: float) -> tuple[Array, Array]:
+def summed_reports(run: Run, policy: Array, n: Ints, sigma: float) -> tuple[Array, Array]:
     """The same law at a cost that does not depend on n."""
     cells = summed_cells(run, policy, n)
     W, xi = noise(sigma, n, run.problem.d, run.rng, run.seeds)
@@ -68,18 +74,19 @@ def _reports(run: Run, batch: Users, sigma: float) -> tuple[Array, Array]:
     return outer + W.reshape(outer.shape), batch.y[..., None] * phi + xi.reshape(phi.shape)
 
 
-def _run(run: Run, draw: Callable[[Run, Array, int, float], tuple[Array, Array]]) -> Curve:
+def _run(run: Run, draw: Callable[[Run, Array, Ints, float], tuple[Array, Array]]) -> Curve:
     problem = run.problem
-    sigma = noise_scale(problem.d, run.alpha, run.horizon)
-    p = run.failure / (3 * len(lengths(run.horizon)))
+    sigma, p = noise_scale(problem.d, run.alpha, run.horizon), run.failure / (3 * run.horizon)
 
-    def policy(state: State) -> Array:
+    def plan(state: State) -> Plan:
         theta, inverse, beta = ellipsoid(state, sigma, p)
-        norm = np.sqrt(np.maximum(dot(problem.features @ inverse[:, None], problem.features), 0))
-        return greedy((problem.features @ theta[:, None, :, None])[..., 0] + beta * norm)
+        square = np.maximum(dot(problem.features @ inverse[:, None], problem.features), 0)
+        scores = (problem.features @ theta[:, None, :, None])[..., 0] + beta[:, None, None] * np.sqrt(square)
+        return Plan(greedy(scores), square, -np.linalg.slogdet(inverse)[1])
 
-    def update(state: State, policy: Array, n: int) -> State:
+    def update(state: State, policy: Array, n: Ints) -> State:
         gram, moment = draw(run, policy, n, sigma)
         return State(state.t + n, state.gram + gram, state.moment + moment)
 
-    return play(NAME, run, start(run.seeds, problem.d), policy, update)
+    first = start(run.seeds, problem.d)._replace(t=np.zeros(run.seeds, dtype=np.int64))
+    return play(NAME, run, first, plan, update)

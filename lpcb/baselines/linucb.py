@@ -16,6 +16,7 @@ from lpcb.problem import Problem
 
 NAME = "linucb"
 PRIVACY = "none"
+FORM = "round by round"
 
 
 class State(NamedTuple):

@@ -31,6 +31,7 @@ from lpcb.sums import laplace_sum
 
 NAME = "private_statistics"
 PRIVACY = "alpha-LDP"
+FORM = "epochs of doubling length"
 
 
 def l1_sensitivity(d: int) -> float:

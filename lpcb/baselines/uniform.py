@@ -11,6 +11,7 @@ from lpcb.problem import Problem
 
 NAME = "uniform"
 PRIVACY = "nothing is sent"
+FORM = "nothing to draw"
 
 
 def stream(
