@@ -19,11 +19,13 @@ from lpcb.problem import family_f
 from lpcb.spec import REPAIRED, Spec
 from verification import claim
 from verification.claim import Setting
-from verification.claims import elimination, theorem_3_2_regret, theorem_4_6
-from verification.experiments import elimination_epochs, envelopes, onset, regret, width_split
+from verification.claims import elimination, theorem_3_2_regret, theorem_4_6, theorem_4_6_slope
+from verification.experiments import elimination_epochs, envelopes, levels, onset, regret, width_split
 from verification.row import run_row
 
-CLAIMS = {c.id: c for m in (elimination, theorem_3_2_regret, theorem_4_6) for c in m.CLAIMS}
+CLAIMS = {
+    c.id: c for m in (elimination, theorem_3_2_regret, theorem_4_6, theorem_4_6_slope) for c in m.CLAIMS
+}
 
 
 @pytest.fixture(autouse=True)
@@ -128,7 +130,7 @@ def fabricated(power: float, interior: bool = True, level: float = 1.0) -> dict[
     parts = {
         "horizon": T[None],
         "interior": np.full((1, 4), interior),
-        "bins": np.ones((1, 4)),
+        "predicted": np.zeros((1, 4)),
         "regret": level * T**power * noise,
     }
     return {f"{envelopes.SCALED_1.name}:{k}": v for k, v in (parts | {"covered": np.ones((40, 4))}).items()}
@@ -147,10 +149,65 @@ def fabricated(power: float, interior: bool = True, level: float = 1.0) -> dict[
 def test_exponents_are_judged(
     power: float, interior: bool, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(theorem_4_6, "cases", lambda setting: (envelopes.SCALED_1,))
+    monkeypatch.setattr(theorem_4_6_slope, "cases", lambda setting: (envelopes.SCALED_1,))
     data = {envelopes.ENVELOPES.name: fabricated(power, interior)}
     context = claim.Context("x", Setting("repaired", "quick"), data)
-    assert theorem_4_6.exponents(context).evidence[0].verdict == verdict
+    assert theorem_4_6_slope.exponents(context).evidence[0].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("power", "level", "interior", "verdict"),
+    [
+        (0.6, 1.0, True, "HOLDS"),
+        (0.6, 1.5, True, "UNDECIDED"),
+        (0.6, 1.0, False, "UNDECIDED"),
+        (0.64, 1.0, True, "UNDECIDED"),
+        (0.75, 1.0, True, "REFUTED"),
+    ],
+)
+def test_runs_must_follow_the_formula(
+    power: float, level: float, interior: bool, verdict: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Predicted is T^0.6: what counts is the distance from the prediction, not the exponent itself."""
+    case = envelopes.LEVELS_1
+    monkeypatch.setattr(theorem_4_6_slope, "cases", lambda setting: (case,))
+    made = {
+        f"{case.name}:{key.split(':')[1]}": v
+        for key, v in fabricated(power, interior, level * 1e8 ** (0.6 - power)).items()
+    }
+    made[f"{case.name}:predicted"] = made[f"{case.name}:horizon"] ** 0.6
+    context = claim.Context("x", Setting("repaired", "quick"), {envelopes.ENVELOPES.name: made})
+    assert theorem_4_6_slope.exponents(context).evidence[0].verdict == verdict
+
+
+@pytest.mark.parametrize("name", sorted(levels.FAMILIES))
+def test_levels_fill_the_bins_that_the_formula_counts(name: str) -> None:
+    """Every row of shares is a bin of its own for each action, on each layer, at the true directions."""
+    family, s = levels.FAMILIES[name], 1e-4
+    problem, shares = family.build(s), family.shares(s)
+    level = np.floor(-np.log(np.linalg.norm(problem.features, axis=2))).astype(int)
+    below = np.zeros_like(level)
+    if name == "d=2 pairs":
+        below = np.floor(-np.log(np.abs(problem.features[..., 1]))).astype(int)
+    for a in range(2):
+        cells = level[:, a] * 1000 + below[:, a]
+        assert len(np.unique(cells)) == len(shares)
+        second = np.array([problem.weights[cells == cell].sum() / 2 for cell in cells])
+        first = np.array([problem.weights[level[:, a] == k].sum() / 2 for k in level[:, a]])
+        np.testing.assert_allclose(np.repeat(shares[:, 0], 2), first)
+        if not np.isnan(shares).any():
+            np.testing.assert_allclose(np.repeat(shares[:, 1], 2), second)
+    np.testing.assert_allclose(problem.gaps.max(axis=1), 2 * s)
+
+
+def test_levels_runs_cost_what_is_predicted() -> None:
+    """Well beside the sizes at which an interval equals a gap runs cost exactly that, seed by seed."""
+    spec = REPAIRED(d=1, actions=2, horizon=10**13, **regret.SCALED[1])
+    for name, factor in (("d=1", 0.5), ("d=1", 1.3)):
+        family = levels.FAMILIES[name]
+        s = factor * levels.worst_size(spec, family)
+        run = aggregate.run(family.build(s), spec, 2, np.random.default_rng(0))
+        np.testing.assert_allclose(run.total_regret, levels.predicted(spec, family, s), rtol=0.02)
 
 
 def test_a_run_above_the_bound_refutes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Worst regret at each horizon, for the algorithm with printed and scaled constants and for baselines."""
+"""Worst regret at each horizon, for the algorithm with printed and with scaled constants."""
 
 from __future__ import annotations
 
@@ -10,34 +10,39 @@ from typing import Any
 import numpy as np
 
 from lpcb.arrays import Array
-from lpcb.baselines import BASELINES
-from lpcb.baselines._epochs import FIRST
-from lpcb.problem import Problem, family_f
+from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
+from verification.experiments import levels
 from verification.experiments.regret import (
     FAMILIES,
-    LEVELS,
     SCALED,
     Family,
+    Worst,
     spread_2,
     trace,
     whole_epochs,
     worst,
 )
-from verification.verdict import Profile
+from verification.verdict import Profile, Series
+
+WINDOW = (0.45, 0.58)
+"""Where the exponent of an envelope must lie: 1/2, and up to 0.08 for two powers of ln T."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An envelope: dimension, factors on the constants, and horizons past its onset."""
+    """An envelope: dimension, factors on the constants, horizons past its onset, families of instances.
+
+    ``levels`` names the family of :mod:`verification.experiments.levels` whose regret is predicted.
+    """
 
     name: str
     d: int
     scale: tuple[tuple[str, float], ...]
     horizons: tuple[float, ...]
     families: tuple[Family, ...]
-    levels: bool = False
+    levels: str | None = None
 
     def spec(self, setting: Setting, horizon: int) -> Spec:
         return setting.spec(d=self.d, actions=2, horizon=horizon, **dict(self.scale))
@@ -67,15 +72,28 @@ SCALED_2 = Case(
     (1e12, 1e15, 4e18),
     _near(FAMILIES[2], {"F(s)": slice(2, 5), "line": slice(3, 6)}),
 )
-LEVELS_1 = Case("d=1 scaled, levels", 1, _scale(1), (1e10, 1e14, 4e18), (LEVELS[1],), levels=True)
-"""Instances whose number of bins grows with ln T: the power of ln T that M stands for in the theorem."""
+BESIDE = (0.5, 0.7, 0.85, 0.97, 1.1, 1.4, 2.0)
+"""Sizes of levels instances, in units of the predicted worst."""
+
+
+def _levels(name: str, d: int, horizons: tuple[float, ...]) -> Case:
+    """Instances whose number of bins grows with ln T: the power of ln T that M stands for in the theorem."""
+    chosen = levels.FAMILIES[name]
+    unit = partial(levels.worst_size, family=chosen)
+    family = Family(chosen.name, chosen.build, levels.LARGEST, BESIDE, unit)
+    return Case(f"{name} scaled, {chosen.name}", d, _scale(d), horizons, (family,), name)
+
+
+LEVELS_1 = _levels("d=1", 1, (1e10, 1e14, 4e18))
+PAIRS_2 = _levels("d=2 pairs", 2, (1e13, 1e15, 1e17))
 FULL: tuple[Case, ...] = (
     replace(PRINTED_1, horizons=(3e15, 2e16, 1.5e17, 1e18, 4e18), families=FAMILIES[1]),
-    replace(SCALED_1, horizons=tuple(10.0**k for k in range(8, 19)), families=FAMILIES[1]),
-    replace(SCALED_2, horizons=(1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 4e18), families=FAMILIES[2]),
-    Case("d=3 scaled", 3, _scale(3), (1e13, 1e14, 1e15, 1e16, 1e17, 4e18), FAMILIES[3]),
-    replace(LEVELS_1, horizons=tuple(10.0**k for k in range(10, 19))),
-    Case("d=2 scaled, levels", 2, _scale(2), (1e14, 1e15, 1e16, 1e17, 4e18), (LEVELS[2],), levels=True),
+    replace(SCALED_1, horizons=(1e8, 1e10, 1e12, 1e14, 1e16, 4e18), families=FAMILIES[1]),
+    replace(SCALED_2, horizons=(1e12, 1e13, 1e14, 1e15, 1e17, 4e18), families=FAMILIES[2]),
+    Case("d=3 scaled", 3, _scale(3), (1e13, 1e14, 1e15, 1e17, 4e18), FAMILIES[3]),
+    _levels("d=1", 1, (1e9, 1e10, 1e11, 1e12, 1e14, 1e16, 4e18)),
+    _levels("d=2 line", 2, (1e13, 1e15, 1e17, 4e18)),
+    _levels("d=2 pairs", 2, (1e13, 1e14, 1e15, 1e16, 1e17, 4e18)),
 )
 
 
@@ -86,14 +104,14 @@ def cases(setting: Setting) -> tuple[Case, ...]:
             replace(PRINTED_1, horizons=(5e15, 4e18)),
             replace(SCALED_1, horizons=(1e8, 1e13, 4e18)),
         ),
-        "standard": (PRINTED_1, SCALED_1, SCALED_2, LEVELS_1),
+        "standard": (PRINTED_1, SCALED_1, SCALED_2, LEVELS_1, PAIRS_2),
         "thorough": FULL,
     }
     return tuple(c for c in chosen[setting.profile] if setting.variant == "repaired" or not c.scale)
 
 
-SEARCH = {"quick": 4, "standard": 6, "thorough": 8}
-FRESH = {"quick": 48, "standard": 48, "thorough": 24}
+SEARCH = {"quick": 4, "standard": 6, "thorough": 6}
+FRESH = {"quick": 48, "standard": 48, "thorough": 48}
 
 
 def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
@@ -113,13 +131,21 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
         ]
         out[f"{case.name}:horizon"] = np.array([[float(w.horizon) for w in found]])
         out[f"{case.name}:interior"] = np.array([[w.interior for w in found]])
-        out[f"{case.name}:bins"] = np.array([[w.run.problem.contexts / 2 for w in found]])
+        out[f"{case.name}:predicted"] = np.array([[_predicted(case, spec_of(w.horizon), w) for w in found]])
         out[f"{case.name}:regret"] = np.stack([w.run.total_regret for w in found], axis=1)
         out[f"{case.name}:covered"] = np.stack([w.run.covered.all(axis=1) for w in found], axis=1)
     return out
 
 
-ENVELOPES = Experiment("regret-envelopes", _run, {"quick": 1, "standard": 1, "thorough": 4})
+def _predicted(case: Case, spec: Spec, found: Worst) -> float:
+    """The largest of the regrets predicted on the instances that were searched; 0 without a prediction."""
+    if case.levels is None:
+        return 0.0
+    family = levels.FAMILIES[case.levels]
+    return max(levels.predicted(spec, family, size) for _, size, _ in found.searched)
+
+
+ENVELOPES = Experiment("regret-envelopes", _run, {"quick": 1, "standard": 1, "thorough": 1})
 
 
 # --- best actions lost for good ---------------------------------------------------------------------------
@@ -160,68 +186,6 @@ def _lost_spec(setting: Setting, horizon: int) -> Spec:
 LOST = Experiment("lost-actions", _run_lost, {"quick": 1, "standard": 1, "thorough": 4})
 
 
-# --- baselines --------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class BaselineGrid:
-    """F(s) with s = size * T^-power times powers of two."""
-
-    name: str
-    power: float
-    sizes: tuple[float, ...]
-    expected: float
-
-
-BASELINE_GRIDS = (
-    BaselineGrid("uniform", 0.0, (0.86,), 1.0),
-    BaselineGrid("elimination_ls", 0.5, (16.0, 32.0, 64.0, 128.0, 256.0), 0.5),
-    BaselineGrid("linucb_doubling", 0.5, (8.0, 16.0, 32.0, 64.0, 128.0), 0.5),
-    BaselineGrid("private_statistics", 0.25, (30.0, 36.0, 42.0, 50.0, 60.0, 71.0, 85.0, 101.0), 0.75),
-    BaselineGrid("ldp_linucb_doubling", 0.25, (30.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0), 0.75),
-)
-
-
-def baseline_grids(profile: Profile) -> tuple[BaselineGrid, ...]:
-    """The quick profile looks at one of each exponent."""
-    few = ("uniform", "elimination_ls", "private_statistics")
-    return tuple(grid for grid in BASELINE_GRIDS if profile != "quick" or grid.name in few)
-
-
-DOUBLINGS: dict[Profile, tuple[int, ...]] = {
-    "quick": (36, 54),
-    "standard": (32, 43, 54),
-    "thorough": (30, 34, 38, 42, 46, 50, 54),
-}
-
-
-def _run_baselines(setting: Setting, rng: np.random.Generator) -> Arrays:
-    """The worst of F(s) for each baseline at each horizon, and fresh seeds there."""
-    out: dict[str, Array] = {}
-    for grid in baseline_grids(setting.profile):
-        simulate = BASELINES[grid.name].aggregate
-        if simulate is None:
-            raise ValueError(f"baseline {grid.name!r} has no aggregate form")
-        columns, inside, horizons = [], [], []
-        for doublings in DOUBLINGS[setting.profile]:
-            T = FIRST * (2**doublings - 1)
-            sizes = [min(0.86, size * T**-grid.power) for size in grid.sizes]
-            means = [float(simulate(family_f(s), T, 1.0, 8, rng, [T]).regret.mean()) for s in sizes]
-            at = int(np.argmax(means))
-            columns.append(simulate(family_f(sizes[at]), T, 1.0, 40, rng, [T]).regret[:, 0])
-            inside.append(0 < at < len(sizes) - 1 or len(sizes) == 1)
-            horizons.append(float(T))
-        out[f"{grid.name}:regret"] = np.stack(columns, axis=1)
-        out[f"{grid.name}:interior"] = np.array([inside])
-        out[f"{grid.name}:horizon"] = np.array([horizons])
-    return out
-
-
-BASELINE_ENVELOPES = Experiment(
-    "baseline-envelopes", _run_baselines, {"quick": 1, "standard": 1, "thorough": 2}
-)
-
-
 def decades(horizon: Array) -> float:
     return math.log10(float(horizon.max() / horizon.min()))
 
@@ -230,3 +194,10 @@ def columns(data: Arrays, name: str) -> tuple[Array, Array, dict[str, Any]]:
     """(horizons, regret[seed, horizon], the rest) of a case; horizons are the same in every shard."""
     rest = {key.split(":")[1]: value for key, value in data.items() if key.startswith(f"{name}:")}
     return rest["horizon"][0], rest["regret"], rest
+
+
+def band(label: str, T: Array, regret: Array) -> Series:
+    """Mean over seeds, from the smallest to the largest."""
+    bands = [regret.mean(axis=0), regret.min(axis=0), regret.max(axis=0)]
+    mean, low, high = ([float(v) for v in band] for band in bands)
+    return Series(label, [float(t) for t in T], mean, low, high)

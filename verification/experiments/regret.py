@@ -93,26 +93,6 @@ def rare_1(p: float) -> Problem:
     return _problem([[[0.3], [-0.3]], [[-0.3], [0.3]], [[1.0], [1.0]]], [p / 2, p / 2, 1 - p], [1.0], "rare")
 
 
-def levels_1(s: float) -> Problem:
-    """d = 1: phi = e^(-k-1/2) +- s on every level k where 4 s still fits, gap 2 s.
-
-    Every level is a bin of its own with its share of the users: their number, about ln(1/s), comes on top.
-    """
-    return _levels(s, ())
-
-
-def levels_2(s: float) -> Problem:
-    """d = 2: as :func:`levels_1`, all features along e_1."""
-    return _levels(s, (0.0,))
-
-
-def _levels(s: float, rest: tuple[float, ...]) -> Problem:
-    count = max(1, math.floor(math.log(1 / (4 * s)) + 0.5))
-    centres = [math.exp(-k - 0.5) for k in range(count)]
-    features = [[[r + x * s, *rest], [r - x * s, *rest]] for r in centres for x in (1, -1)]
-    return _problem(features, [0.5 / count] * (2 * count), [1.0, *rest], "levels")
-
-
 def line_2(s: float) -> Problem:
     """d = 2, all features on a line: phi = (1/2 +- s, 0), gap 2 s; the second layer sees nothing."""
     return _problem(
@@ -151,12 +131,13 @@ def _problem(
 
 @dataclass(frozen=True)
 class Family:
-    """Instances with one size; at horizon T the grid is factors times resolution, up to ``largest``."""
+    """Instances with one size; at horizon T the grid is factors times ``unit``, up to ``largest``."""
 
     name: str
     build: Callable[[float], Problem]
     largest: float
     factors: tuple[float, ...]
+    unit: Callable[[Spec], float] = resolution
 
 
 def _grid(low: int, high: int) -> tuple[float, ...]:
@@ -171,10 +152,6 @@ FAMILIES: dict[int, tuple[Family, ...]] = {
         Family("rare", rare_2, 0.9, _grid(0, 4)),
     ),
     3: (Family("family-3", family_3, 0.6, _grid(3, 11)),),
-}
-LEVELS: dict[int, Family] = {
-    1: Family("levels", levels_1, 0.2, _grid(2, 10)),
-    2: Family("levels", levels_2, 0.2, _grid(5, 12)),
 }
 """Grids found once by a wider search: the maximum lies inside at every horizon past onset."""
 
@@ -193,20 +170,20 @@ class Worst:
 
 def worst(spec: Spec, families: Sequence[Family], search: int, fresh: int, rng: np.random.Generator) -> Worst:
     """Mean regret of ``search`` seeds on every instance; then ``fresh`` other seeds on the worst."""
-    unit = resolution(spec)
-    best: tuple[float, Family, int] | None = None
+    best: tuple[float, Family, int, float] | None = None
     searched = []
     for family in families:
+        unit = family.unit(spec)
         for j, factor in enumerate(family.factors):
             size = min(family.largest, factor * unit)
             regret = float(aggregate.run(family.build(size), spec, search, rng).total_regret.mean())
             searched.append((family.name, size, regret))
             if best is None or regret > best[0]:
-                best = regret, family, j
+                best = regret, family, j, factor * unit
     if best is None:
         raise ValueError("families must hold at least one instance")
-    _, family, j = best
-    size = min(family.largest, family.factors[j] * unit)
-    interior = 0 < j < len(family.factors) - 1 and family.factors[j] * unit < family.largest
+    _, family, j, size = best
+    interior = 0 < j < len(family.factors) - 1 and size < family.largest
+    size = min(family.largest, size)
     run = aggregate.run(family.build(size), spec, fresh, rng)
     return Worst(spec.horizon, family.name, size, interior, run, tuple(searched))
