@@ -20,7 +20,15 @@ from lpcb.spec import REPAIRED, Spec
 from verification import claim
 from verification.claim import Setting
 from verification.claims import elimination, theorem_3_2_regret, theorem_4_6, theorem_4_6_slope
-from verification.experiments import elimination_epochs, envelopes, levels, onset, regret, width_split
+from verification.experiments import (
+    bound_tables,
+    elimination_epochs,
+    envelopes,
+    levels,
+    onset,
+    regret,
+    width_split,
+)
 from verification.row import run_row
 
 CLAIMS = {
@@ -238,6 +246,37 @@ def test_formula_is_the_specification_and_the_sum_over_epochs(d: int, horizon: i
     )
     bound = (2.54 / spec.b) ** d * 9 * d**5 * math.log(48 * d * horizon / spec.b) ** 2 / 0.5
     assert math.exp(formula.shape()) == pytest.approx(bound * horizon ** (0.5 + 2 * spec.b))
+
+
+@pytest.mark.parametrize("variant", ["paper", "repaired"])
+def test_onset_formulas_name_the_epoch(variant: Any) -> None:
+    assert bound_tables.misses(variant, 1) == 0
+    assert bound_tables.reached(variant, 1) >= 15
+    table = bound_tables.onset_table(variant, 1)
+    assert len(table.rows) == 9
+
+
+def test_a_wrong_onset_formula_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(onset.EVENTS, "first active bin", lambda f: 2 * f.threshold)
+    assert bound_tables.misses("repaired", 1) > 0
+
+
+def test_width_table_names_its_sources() -> None:
+    table = bound_tables.width_table()
+    names = " ".join(row[0] for row in table.rows)
+    for source in (
+        "count",
+        "vector",
+        "matrix",
+        "interval batch",
+        "action",
+        "batches",
+        "bin",
+        "union",
+        "layers",
+    ):
+        assert source in names
+    assert table.rows[-1][0] == "printed constants"
 
 
 def test_onset_formulas_agree_with_runs() -> None:

@@ -18,7 +18,7 @@ from verification.row import run_row
 from verification.serialise import canonical_json, plain
 
 KEYS = {"id", "variant", "title", "statement", "method", "verdict", "reason", "counterexample"}
-KEYS |= {"measures", "evidence", "figures", "error"}
+KEYS |= {"measures", "evidence", "figures", "tables", "error"}
 
 
 def row_of(module: str, id: str, variant: Any = "paper", **options: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ABSENT = "—"
-WHOLE = ("figures", "error", "counterexample")
+WHOLE = ("figures", "tables", "error", "counterexample")
 """Compared as a whole: their inner differences would bury the rest."""
 
 

@@ -18,6 +18,7 @@ import typer
 from verification.claim import Arrays, Experiment, Setting
 from verification.experiments.baseline_envelopes import BASELINE_ENVELOPES, baseline_grids
 from verification.experiments.envelopes import ENVELOPES, LOST, cases
+from verification.report.regret import markdown, svg
 from verification.serialise import canonical_json, plain, write_atomic
 from verification.threads import single_thread
 
@@ -74,7 +75,8 @@ def main(
         out.mkdir(parents=True, exist_ok=True)
         write_atomic(file, canonical_json({"schema": 1, "seed": SEED, "curves": simulated(jobs)}))
     curves = json.loads(file.read_text(encoding="utf-8"))["curves"]
-    print(len(curves), "curves")
+    write_atomic(out / "regret.svg", svg(curves))
+    write_atomic(out / "regret.md", markdown(curves))
 
 
 if __name__ == "__main__":

@@ -102,6 +102,7 @@ def _row(claim: Claim, variant: Variant, written: list[dict[str, Any]]) -> dict[
         "measures": {name: measure for finding in written for name, measure in finding["measures"].items()},
         "evidence": [evidence for finding in written for evidence in finding["evidence"]],
         "figures": [figure for finding in written for figure in finding["figures"]],
+        "tables": [table for finding in written for table in finding["tables"]],
     }
 
 

@@ -122,12 +122,29 @@ class Figure:
 
 
 @dataclass(frozen=True)
+class Table:
+    """Cells of text in rows and columns, for what a list of measures does not make readable."""
+
+    title: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.header) for row in self.rows):
+            raise ValueError(
+                f"table {self.title!r}: every row has the {len(self.header)} cells of the header"
+            )
+
+
+@dataclass(frozen=True)
 class Finding:
     """Everything one check returns."""
 
     evidence: tuple[Evidence, ...]
     measures: Mapping[str, Measure] = field(default_factory=dict)
     figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
 
 
 def decide(evidence: Sequence[Evidence]) -> tuple[Verdict, str]:

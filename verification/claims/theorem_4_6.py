@@ -11,13 +11,10 @@ import math
 import numpy as np
 
 from verification.claim import Arrays, Check, Claim, Context
+from verification.experiments.bound_tables import DIMENSIONS, misses, onset_table, reached, width_table
 from verification.experiments.envelopes import ENVELOPES, Case, cases, columns
 from verification.experiments.onset import CONSTANT, Formula, onset
-from verification.experiments.width_split import split
-from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
-
-ALPHAS = (0.1, 0.5, 1.0)
-DIMENSIONS = (1, 2, 3)
+from verification.verdict import FALSE_ALARM, Evidence, Finding, Measure, Verdict
 
 
 def below_bound(context: Context) -> Finding:
@@ -29,7 +26,7 @@ def below_bound(context: Context) -> Finding:
 
 def _against_chain(case: Case, data: Arrays, level: float) -> Evidence:
     T, regret, _ = columns(data, case.name)
-    chain = np.array([math.exp(Formula(case.d, 2, 1.0, math.log(t), **dict(case.scale)).chain()) for t in T])
+    chain = np.array([math.exp(_formula(case, t).chain()) for t in T])
     ratio = regret / chain
     speaks = chain < 2 * T
     worst = float(ratio.max())
@@ -53,6 +50,11 @@ def _against_chain(case: Case, data: Arrays, level: float) -> Evidence:
         else _vacuous(case, silent),
         counterexample=example,
     )
+
+
+def _formula(case: Case, T: float) -> Formula:
+    scale = dict(case.scale)
+    return Formula(case.d, 2, 1.0, math.log(T), scale.get("activation", 1.0), scale.get("width", 1.0))
 
 
 def _vacuous(case: Case, silent: str) -> str:
@@ -85,54 +87,27 @@ def constant(context: Context) -> Finding:
         note="largest C times ln(48dT/beta) over 1.33e6",
         counterexample=where if worst > 1 else None,
     )
-    measures = {f"C, d = {d}": _exactly(C, note="largest over T") for d, C in largest.items()}
-    return Finding((evidence,), measures | _onsets() | _widths(), (_onset_figure(), _width_figure()))
+    measures = {f"C, d = {d}": Measure(C, (C, C), note="largest over T") for d, C in largest.items()}
+    return Finding((evidence,), measures)
 
 
-def _onsets() -> dict[str, Measure]:
-    note = "formula, right up to a factor of 2; beyond 4.6e18 an extrapolation"
-    return {
-        f"onset, d = {d}, alpha = {alpha:g}: {name}": _exactly(T, "rounds", note)
-        for d in DIMENSIONS
-        for alpha in ALPHAS
-        for name, T in onset(d, alpha).items()
-    }
-
-
-def _widths() -> dict[str, Measure]:
-    return {
-        f"width at T = {T:.0e}: {name}": _exactly(value)
-        for T in (10**8, 10**12)
-        for name, value in split(T).items()
-    }
-
-
-def _exactly(value: float, unit: str = "", note: str = "") -> Measure:
-    return Measure(value, (value, value), unit, note)
-
-
-def _onset_figure() -> Figure:
-    names = list(onset(1, 1.0))
-    curves = tuple(
-        Series(f"{name}, d = {d}", ALPHAS, [onset(d, alpha)[name] for alpha in ALPHAS])
-        for d in DIMENSIONS
-        for name in names
+def onsets(context: Context) -> Finding:
+    """When something first happens by formula, against runs that reach it, epoch by epoch."""
+    variant, seed = context.setting.variant, context.setting.seed
+    away, count = misses(variant, seed), reached(variant, seed)
+    evidence = Evidence(
+        check="onset formulas against runs",
+        grade="exact",
+        role="supports",
+        scope="d = 1 to 3, alpha = 0.1, 0.5 and 1, printed constants, one bin on every layer; T to 4.6e18",
+        verdict="HOLDS" if away == 0 and count else "UNDECIDED",
+        value=float(away),
+        bound=0.0,
+        interval=(float(away), float(away)),
+        samples=count,
+        note="epochs between formula and run, at most; samples are the events that a run reaches",
     )
-    caption = "Two actions, printed constants, from formulas; horizons up to 4.6e18 can be simulated."
-    return Figure("When something happens", caption, "alpha", "T", curves, xlog=True, ylog=True)
-
-
-def _width_figure() -> Figure:
-    rows = {T: split(T) for T in (10**8, 10**12)}
-    names = list(rows[10**8])
-    curves = tuple(
-        Series(f"T = {T:.0e}", list(range(1, len(names) + 1)), list(row.values()), style="points")
-        for T, row in rows.items()
-    )
-    caption = "d = 2, A = 2, 16 contexts, alpha = 1. " + "; ".join(
-        f"{i}: {n}" for i, n in enumerate(names, 1)
-    )
-    return Figure("Where the width comes from", caption, "source", "mean width", curves, ylog=True)
+    return Finding((evidence,), tables=(onset_table(variant, seed), width_table()))
 
 
 BOUND = Claim(
@@ -153,6 +128,7 @@ BOUND = Claim(
     checks=(
         Check("runs below the bound", below_bound, random=True),
         Check("the constant", constant, random=False),
+        Check("onset", onsets, random=False),
     ),
     experiments=(ENVELOPES,),
 )

@@ -189,8 +189,9 @@ SLOPE = Claim(
     method=(
         "At each T the worst of families of instances whose gaps or rarity scale with T is searched and "
         "other seeds run there. With a fixed number of bins the exponent is fitted past onset; where bins "
-        "grow with ln T runs must follow a formula of order sqrt(T) ln(T)^(d+1) in which nothing is fitted. Best "
-        "actions lost for good are looked for; baselines stand beside it. The full figure: reports/regret.md."
+        "grow with ln T runs must follow a formula of order sqrt(T) ln(T)^(d+1) in which nothing is "
+        "fitted. Best actions lost for good are looked for; baselines stand beside it. The full figure is in "
+        "reports/regret.md."
     ),
     checks=(
         Check("exponents", exponents, random=True),

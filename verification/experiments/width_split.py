@@ -56,9 +56,10 @@ def split(horizon: int, problem: Problem | None = None, alpha: float = 1.0) -> d
     steps["sampling and privacy"] = float(chance @ all_noise) / math.sqrt(n)
     bins = A * (spec.M + 1) ** d
     steps["95 % confidence at one point"] = steps["sampling and privacy"] * float(-ndtri(0.025))
-    quantile = float(-ndtri(spec.failure / (2 * bins)))
-    steps["confidence 1 - 1/T^2 for all bins"] = steps["sampling and privacy"] * quantile
-    steps["carried through the layers"] = steps["confidence 1 - 1/T^2 for all bins"] * (2**d - 1)
+    one, every = (float(-ndtri(spec.failure / (2 * many))) for many in (1, bins))
+    steps["confidence 1 - 1/T^2 at one point"] = steps["sampling and privacy"] * one
+    steps["... for all bins (union bound)"] = steps["sampling and privacy"] * every
+    steps["carried through the layers"] = steps["... for all bins (union bound)"] * (2**d - 1)
     steps["printed constants"] = float(chance @ (_printed(spec, n) / bin_share)) * (2**d - 1)
     return steps
 

@@ -1,0 +1,63 @@
+"""The regret study's tables and figure, from curves that are made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from verification.experiments.overtaking import log_regret, overtakes
+from verification.report import regret
+
+
+def curve(group: str, name: str, power: float, **rest: Any) -> dict[str, Any]:
+    T = np.array([1e12, 1e14, 1e16])
+    noise = np.random.default_rng(0).normal(1, 0.01, (10, 3))
+    values = {"horizon": T.tolist(), "regret": (T**power * noise).tolist(), "interior": [True] * 3}
+    return {"group": group, "name": name, **values, **rest}
+
+
+@pytest.fixture
+def curves() -> list[dict[str, Any]]:
+    lost = curve("paper", "d=2 printed, best actions lost", 0.98)
+    del lost["interior"]
+    predicted = (np.array([1e12, 1e14, 1e16]) ** 0.6).tolist()
+    return [
+        lost,
+        curve("repaired", "levels", 0.6, predicted=predicted),
+        curve("baseline", "private_statistics", 0.75, expected=0.75, why=""),
+        curve("baseline", "linucb_doubling", 0.5, expected=0.5, interior=[True, False, True]),
+    ]
+
+
+def test_tables_say_what_the_curves_hold(curves: list[dict[str, Any]]) -> None:
+    rows = {row[0]: row for row in regret.exponent_table(curves).rows}
+    assert float(rows["private_statistics"][2]) == pytest.approx(0.75, abs=0.01)
+    assert rows["linucb_doubling"][6] == "no"
+    assert rows["as printed, d=2 printed, best actions lost"][6] == "no grid"
+    levels = regret.levels_table(curves).rows
+    assert len(levels) == 3
+    assert all(float(row[4]) == pytest.approx(1, abs=0.05) for row in levels)
+    assert [row[0] for row in regret.overtaking_table(curves).rows] == ["private_statistics"]
+
+
+def test_the_same_curves_give_the_same_bytes(curves: list[dict[str, Any]]) -> None:
+    drawn = regret.svg(curves)
+    assert drawn == regret.svg(curves)
+    assert all(regret.label(c) in drawn for c in curves)
+    text = regret.markdown(curves)
+    assert text == regret.markdown(curves)
+    for title in (
+        "Exponents",
+        "Overtaking",
+        "When something happens, as printed",
+        "Where the width comes from",
+    ):
+        assert f"## {title}" in text
+
+
+def test_overtaking_is_where_the_two_regrets_meet() -> None:
+    T = np.array([1e12, 1e18])
+    where = overtakes(T, np.array([30 * T**0.75]), 1e-4)
+    assert np.exp(log_regret(np.log(where), 1e-4)) == pytest.approx(30 * where**0.75, rel=0.05)
