@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: verify report test lint benchmarks clean
+.PHONY: verify report regret test lint benchmarks clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,6 +16,10 @@ verify: $(VENV)/installed
 
 report: verify
 	cp reports/latest/report.md reports/latest/report.html reports/
+
+# The full regret figure, reports/regret.*: some minutes.
+regret: $(VENV)/installed
+	$(BIN)/python -m verification.regret_study --out reports --jobs 2
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n auto

@@ -31,7 +31,7 @@ def baselines(context: Context) -> Finding:
                 measures[f"overtakes {grid.key}, {name} constants"] = Measure(
                     where, (where, where), "rounds", note
                 )
-    caption = "Worst F(s) for each baseline at each T; streamed to T = 1e6, in aggregate beyond."
+    caption = "Worst F(s) for each baseline at each T; user by user to T = 1e5, in aggregate beyond."
     figure = Figure("Baselines", caption, "T", "regret", tuple(curves), xlog=True, ylog=True)
     return Finding(tuple(evidence), measures, (figure,))
 

@@ -72,7 +72,7 @@ def width_table() -> Table:
     caption = (
         "d = 2, A = 2, 16 contexts, alpha = 1; mean width by source, each line with what it names and all "
         "splits above it; the last column is the factor on the line before, at the longer horizon. What to "
-        f"improve next: the constants first ({factors['printed constants']}), then the noise of the {loudest} "
+        f"improve next: the constants first ({factors['printed constants']}), then the {loudest}'s noise "
         f"({share:.0%} of what sampling and privacy cost together) and the confidence of 1 - 1/T^2 at every "
         f"point; the union bound over bins ({factors['... for all bins (union bound)']}) and splitting by "
         "actions, batches and bins matter little"
