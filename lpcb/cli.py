@@ -16,7 +16,7 @@ from rich.table import Table
 
 from lpcb.compare import Comparison, compare
 from lpcb.engines import Run, aggregate, stream
-from lpcb.files import write_atomic
+from lpcb.files import check_target, write_atomic
 from lpcb.plots import RegretCurve, regret_svg
 from lpcb.problem import Problem, build
 from lpcb.spec import REPAIRS, Spec
@@ -81,6 +81,8 @@ def simulate(
     Examples: lpcb simulate --problem random --d 2 --horizon 1e18 --seeds 5 --json out.json,
     lpcb simulate --problem mine.csv --horizon 1e12 --compare --json out.json --plot out.svg
     """
+    check_target("json", json_file)
+    check_target("plot", plot)
     rounds = horizon_of(horizon)
     chosen = _problem(problem, d, actions, contexts, rounds, alpha, seed)
     if against:

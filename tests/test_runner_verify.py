@@ -1,5 +1,7 @@
 """Whole runs: the same bytes however the work is spread, stopped and resumed."""
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -142,7 +144,8 @@ def test_experiments_are_computed_once_for_all_claims(one_job: Path) -> None:
 
 def test_resuming_computes_nothing_twice(one_job: Path, tmp_path: Path) -> None:
     run(tmp_path)
-    stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.seconds")}
+    stored = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.label")}
+    assert len(stored) == 12
     removed = [path for path in stored if "toy-largest" in str(path) or path.name.startswith("1.npz")]
     for path in removed:
         path.unlink()
@@ -164,7 +167,10 @@ def test_a_damaged_result_is_computed_again(one_job: Path, tmp_path: Path) -> No
 def test_without_resume_a_run_starts_anew(tmp_path: Path) -> None:
     run(tmp_path, claims=["toy-largest"])
     (stored,) = tmp_path.rglob("paper.json")
-    stored.write_text(stored.read_text().replace("Toy largest", "Forged"))
+    forged = stored.read_bytes().replace(b"Toy largest", b"Forged")
+    stored.write_bytes(forged)
+    label = {"seconds": 0.0, "sha256": hashlib.sha256(forged).hexdigest()}
+    stored.with_name("paper.json.label").write_text(json.dumps(label))
     run(tmp_path, claims=["toy-largest"], resume=True)
     assert report_in(tmp_path)["rows"][0]["title"] == "Forged"
     run(tmp_path, claims=["toy-largest"])

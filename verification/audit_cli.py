@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from lpcb.files import check_target
 from verification.audit import SAMPLES, AuditResult, audit
 from verification.console import brief, say, show_table
 from verification.evidence.privacy import Box
@@ -46,8 +47,7 @@ def audit_command(
 
     Example: lpcb audit mypkg.mod:randomizer --epsilon 1 --pair 0 1 --confidence 0.99
     """
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise ValueError(f"json: the folder of {str(json_file)!r} does not exist")
+    check_target("json", json_file)
     result = audit(
         _load(randomizer),
         epsilon,

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from lpcb.cli import simulate
+from lpcb.files import check_target
 from verification import baseline
 from verification.alarms_cli import app as alarms_app
 from verification.audit_cli import audit_command
@@ -132,6 +133,8 @@ def gate(
 
     Examples: lpcb gate --profile quick · lpcb gate --report reports/latest/report.json --update-baseline
     """
+    if update_baseline:
+        check_target("baseline", baseline_file or baseline.BASELINE)
     registry = load(resolve(modules or []))
     if report is not None:
         run = _read_run(report, profile)

@@ -15,7 +15,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from verification.execute import RowTask
-from verification.runner import Event
+from verification.runner import Event, IncompleteError
 
 STYLES = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
 
@@ -69,13 +69,16 @@ def _line(console: Console, event: Event) -> None:
 
 
 class CleanGroup(TyperGroup):
-    """Bad input ends a command with exit code 2 and one line, not with a traceback."""
+    """Bad input ends a command with exit code 2, an interruption with 3; one line, no traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
             raise
+        except (IncompleteError, KeyboardInterrupt) as error:
+            complain(f"Incomplete: {error or 'it was interrupted'}.")
+            raise typer.Exit(3) from None
         except (ValueError, OSError) as error:
             complain(f"Error: {error}")
             raise typer.Exit(2) from None

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import importlib
 import time
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 from urllib.parse import quote
 
 import joblib
-from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from verification.claim import Arrays, Setting
 from verification.deadline import DeadlineError, deadline
 from verification.fingerprint import fingerprint
+from verification.leaving import staying
+from verification.pool import WorkersLostError, run_pool
 from verification.registry import Row, load
-from verification.row import run_row, undecided
+from verification.row import run_row, tidy_traceback, undecided
 from verification.threads import single_thread
 from verification.verdict import Profile
 
 CONNECT_SECONDS = 20.0
 """How long a Dask scheduler may take to answer."""
+
+GRACE = 20.0
+"""How long after a task's time limit its answer may come. Then it will not come, and its worker is killed."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class ShardTask:
     index: int
 
     @property
+    def name(self) -> str:
+        return f"experiment {self.experiment!r}, shard {self.index}"
+
+    @property
     def key(self) -> str:
         return f"shards/{quote(self.experiment, safe='')}/{'-'.join(self.setting.key)}/{self.index}.npz"
 
@@ -60,6 +67,10 @@ class RowTask:
     """One row, given the experiments that it looks at."""
 
     row: Row
+
+    @property
+    def name(self) -> str:
+        return self.row.name
 
     @property
     def key(self) -> str:
@@ -90,6 +101,10 @@ class Call:
     arrays: Mapping[str, Arrays]
 
 
+Send = Callable[[Iterable[Call]], Generator[Result]]
+"""A way to have calls executed: the results as they come, closed when no more are wanted."""
+
+
 def execute(call: Call) -> Result:
     """Run one task, here or in a worker. The only thing that is ever sent to a worker."""
     if call.orders.fingerprint != call.expected:
@@ -98,7 +113,14 @@ def execute(call: Call) -> Result:
     if isinstance(call.task, ShardTask):
         fields = _shard(call.task, call.orders)
     else:
-        fields = timed_row(call.task.row, call.orders, call.arrays)
+        try:
+            fields = timed_row(call.task.row, call.orders, call.arrays)
+        except KeyboardInterrupt as error:
+            # The user's own Ctrl-C is a StopRunError, and does not reach workers: a check has raised this.
+            claim = load(call.orders.modules).claim(call.task.row.claim)
+            reason = "a check raised KeyboardInterrupt"
+            row = undecided(claim, call.task.row.variant, reason, tidy_traceback(error))
+            fields = {"row": row}
     return Result(call.task, time.perf_counter() - start, **fields)
 
 
@@ -111,8 +133,14 @@ def timed_row(row: Row, orders: Orders, arrays: Mapping[str, Arrays] | None = No
             out = run_row(claim, row.variant, profile, seed, without=row.without, experiments=arrays)
             return {"row": out}
     except DeadlineError:
-        reason = f"no answer within the time limit of {orders.timeout:g} s"
-        return {"row": undecided(claim, row.variant, reason, "DeadlineError"), "final": False}
+        return _late_row(row, orders)
+
+
+def _late_row(row: Row, orders: Orders) -> dict[str, Any]:
+    """What is said of a row that took too long. It is not final: --resume tries it again."""
+    reason = f"no answer within the time limit of {orders.timeout:g} s"
+    claim = load(orders.modules).claim(row.claim)
+    return {"row": undecided(claim, row.variant, reason, "DeadlineError"), "final": False}
 
 
 def _shard(task: ShardTask, orders: Orders) -> dict[str, Any]:
@@ -120,32 +148,44 @@ def _shard(task: ShardTask, orders: Orders) -> dict[str, Any]:
     single_thread()
     try:
         experiment = load(orders.modules).experiment(task.claim, task.experiment)
-        with deadline(orders.timeout):
+        with deadline(orders.timeout), staying():
             return {"arrays": experiment.shard(task.setting, task.index)}
-    except (Exception, DeadlineError):
+    except (Exception, DeadlineError, KeyboardInterrupt):
         return {"final": False}
 
 
-class WorkersLostError(Exception):
-    """Workers died or went away before the work was done."""
+def run_local(calls: Iterable[Call], jobs: int) -> Generator[Result]:
+    """Results as they come, from ``jobs`` processes of this machine (-1: as many as it has cores).
+
+    One job is done in this process, where it can be debugged. A claim that never returns from a call into C
+    then stops the run for ever, and one that ends the process ends the run; other workers can be replaced.
+    """
+    if jobs == 1:
+        yield from map(execute, calls)
+        return
+    rest = iter(calls)
+    for first in rest:  # at most once: the pool takes all the others
+        limit = first.orders.timeout + GRACE
+        number = joblib.cpu_count() if jobs == -1 else jobs
+        yield from run_pool(
+            execute,
+            chain([first], rest),
+            number,
+            limit,
+            _late,
+            lambda call: call.task.name,
+            partial(load, first.orders.modules),
+        )
 
 
-def run_local(calls: Iterable[Call], jobs: int) -> Iterator[Result]:
-    """Results as they come, from ``jobs`` processes of this machine (-1: as many as it has cores)."""
-    parallel = joblib.Parallel(
-        n_jobs=jobs, backend="loky", return_as="generator_unordered", batch_size=1, max_nbytes=None
-    )
-    with warnings.catch_warnings():
-        # Stopping early on purpose is what joblib would warn about.
-        warnings.filterwarnings("ignore", message=".*tasks.*", category=UserWarning)
-        try:
-            with closing(parallel(joblib.delayed(execute)(call) for call in calls)) as results:
-                yield from results
-        except BrokenProcessPool:
-            raise WorkersLostError("a worker process died") from None
+def _late(call: Call) -> Result:
+    """Instead of the answer of a worker that had to be killed."""
+    task = call.task
+    fields = {"final": False} if isinstance(task, ShardTask) else _late_row(task.row, call.orders)
+    return Result(task, call.orders.timeout, **fields)
 
 
-def run_dask(calls: Iterable[Call], address: str) -> Iterator[Result]:
+def run_dask(calls: Iterable[Call], address: str) -> Generator[Result]:
     """Results as they come, from the Dask cluster whose scheduler listens at ``address``.
 
     Not through joblib's Dask backend: that one waits for ever when the scheduler gives a task up.
@@ -162,18 +202,31 @@ def run_dask(calls: Iterable[Call], address: str) -> Iterator[Result]:
     with client:
         waiting = iter(calls)
         ahead = 2 * max(1, sum(client.ncores().values()))
-        submitted = [client.submit(execute, call, pure=False) for call in islice(waiting, ahead)]
-        pending = distributed.as_completed(submitted, loop=client.loop)
-        for future in pending:
+        first = list(islice(waiting, ahead))
+        submitted = [client.submit(execute, call, pure=False) for call in first]
+        pending = dict(zip(submitted, first, strict=True))
+        while pending:
+            limit = max(call.orders.timeout for call in pending.values()) + GRACE
             try:
-                result = future.result()
-            except lost as error:
-                raise WorkersLostError(f"the Dask cluster lost a worker ({error})") from None
-            yield result
-            pending.update(client.submit(execute, call, pure=False) for call in islice(waiting, 1))
+                with client.as_current():
+                    done, _ = distributed.wait(list(pending), limit, "FIRST_COMPLETED")
+            except (TimeoutError, distributed.TimeoutError):
+                names = ", ".join(call.task.name for call in pending.values())
+                raise WorkersLostError(
+                    f"the Dask cluster gave no answer for {limit:g} s to {names}"
+                ) from None
+            for future in done:
+                name = pending.pop(future).task.name
+                try:
+                    result = future.result()
+                except lost as error:
+                    raise WorkersLostError(f"the Dask cluster lost a worker with {name} ({error})") from None
+                yield result
+                for call in islice(waiting, 1):
+                    pending[client.submit(execute, call, pure=False)] = call
 
 
-def parse_executor(executor: str, jobs: int) -> Callable[[Iterable[Call]], Iterator[Result]]:
+def parse_executor(executor: str, jobs: int) -> Send:
     """``local`` or ``dask://HOST:PORT``, as a function from calls to results."""
     if jobs == 0 or jobs < -1:
         raise ValueError(f"jobs is at least 1, or -1 for one per core, not {jobs}")

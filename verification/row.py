@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification.claim import Arrays, Check, Claim, Context, Setting
+from verification.leaving import staying
 from verification.serialise import plain
 from verification.threads import single_thread
 from verification.verdict import FALSE_ALARM, Evidence, Finding, Profile, Variant, decide
@@ -49,7 +50,8 @@ def run_row(
 
 def run_check(check: Check, context: Context) -> Finding:
     """Run one check and see that what it returns may be counted."""
-    finding = check.run(context)
+    with staying():
+        finding = check.run(context)
     if not isinstance(finding, Finding):
         raise TypeError(f"it returned {type(finding).__name__}, not a Finding")
     if not finding.evidence or not all(isinstance(e, Evidence) for e in finding.evidence):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from verification import baseline
@@ -18,12 +15,14 @@ from verification.execute import (
     Orders,
     Result,
     RowTask,
+    Send,
     ShardTask,
     Task,
-    WorkersLostError,
     parse_executor,
 )
 from verification.fingerprint import versions
+from verification.leaving import StopRunError, stoppable
+from verification.pool import WorkersLostError
 from verification.registry import Registry, Row, load
 from verification.reportfile import write_report
 from verification.row import run_row
@@ -35,6 +34,14 @@ __all__ = ["ROW_TIMEOUT", "Event", "Run", "assemble", "passed", "run_row", "veri
 
 ROW_TIMEOUT = 600.0
 """Seconds that one row or one shard may take."""
+
+
+class NotStoredError(Exception):
+    """There is no room for a result."""
+
+
+class IncompleteError(RuntimeError):
+    """A run that could not even write down how far it came."""
 
 
 @dataclass(frozen=True)
@@ -82,14 +89,25 @@ def verify(
     every = [*rows, *registry.repair_rows(rows)]
     expected = baseline.expectations() if expectations is None else expectations
     send = parse_executor(executor, jobs)
-    with open_store(out, orders.fingerprint, resume) as store:
-        work = _Work(registry, orders, store, every, progress)
-        trouble = work.run(send)
-        found = {task.row: row for task, row in work.rows.items()}
-        report = assemble(rows, every[len(rows) :], found, orders, expected)
-        write_report(report, out)
-        write_atomic(out / "timings.json", canonical_json({"schema": 1, "seconds": work.seconds}))
+    try:
+        with stoppable(), open_store(out, orders.fingerprint, resume) as store:
+            work = _Work(registry, orders, store, every, progress)
+            trouble = work.run(send)
+            found = {task.row: row for task, row in work.rows.items()}
+            report = assemble(rows, every[len(rows) :], found, orders, expected)
+            _write(report, work.seconds, out)
+    except StopRunError:
+        raise IncompleteError(f"it was interrupted again before {out} was written") from None
     return Run(report, trouble)
+
+
+def _write(report: dict[str, Any], seconds: Mapping[str, float], out: Path) -> None:
+    try:
+        write_report(report, out)
+        write_atomic(out / "timings.json", canonical_json({"schema": 1, "seconds": seconds}))
+    except OSError as error:
+        what = f"the reports could not be written to {out} ({error.strerror})"
+        raise IncompleteError(f"{what}; what lies there is of an earlier run") from error
 
 
 def make_orders(modules: Sequence[str], profile: Profile, seed: int, timeout: float) -> Orders:
@@ -174,21 +192,20 @@ class _Work:
         self.rows: dict[RowTask, Mapping[str, Any]] = {}
         self.seconds: dict[str, float] = {}
 
-    def run(self, send: Callable[[Iterable[Call]], Iterator[Result]]) -> str | None:
+    def run(self, send: Send) -> str | None:
         """Shards and the rows that need none, then the other rows. Says what stopped it, if anything."""
         free = [task for task in self.tasks if not self.shards[task]]
         shards = dict.fromkeys(shard for task in self.tasks for shard in self.shards[task])
         try:
-            with _signals_interrupt():
-                self._run_all([*shards, *free], send)
-                self._run_all([task for task in self.tasks if self.shards[task]], send)
-        except KeyboardInterrupt:
+            self._run_all([*shards, *free], send)
+            self._run_all([task for task in self.tasks if self.shards[task]], send)
+        except StopRunError:
             return "it was interrupted"
-        except WorkersLostError as error:
+        except (WorkersLostError, NotStoredError) as error:
             return str(error)
         return None
 
-    def _run_all(self, tasks: Sequence[Task], send: Callable[[Iterable[Call]], Iterator[Result]]) -> None:
+    def _run_all(self, tasks: Sequence[Task], send: Send) -> None:
         left = []
         for task in tasks:
             if stored := self.store.load(task):
@@ -196,10 +213,18 @@ class _Work:
             else:
                 left.append(task)
         if left:
-            for result in send(self._calls(left)):
-                if result.final:
-                    self.store.save(result)
-                self._finish(result)
+            # Closed at once when something stops the run: its workers end with it.
+            with closing(send(self._calls(left))) as results:
+                for result in results:
+                    if result.final:
+                        self._store(result)
+                    self._finish(result)
+
+    def _store(self, result: Result) -> None:
+        try:
+            self.store.save(result)
+        except OSError as error:
+            raise NotStoredError(f"{result.task.name} could not be stored ({error.strerror})") from error
 
     def _calls(self, tasks: Sequence[Task]) -> Iterator[Call]:
         for task in tasks:
@@ -232,20 +257,3 @@ class _Work:
             if len(whole) == len(arrays):
                 merged[name] = merge_shards(whole)
         return merged
-
-
-@contextmanager
-def _signals_interrupt() -> Iterator[None]:
-    """SIGTERM stops a run as Ctrl-C does. Only the main thread may say so."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(signum: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

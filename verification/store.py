@@ -1,17 +1,21 @@
-"""Keeps the results of finished tasks on disk, so that a run which was stopped can go on."""
+"""Keeps the results of finished tasks on disk, so that a run which was stopped can go on.
+
+Beside each result lies the time it took and its hash: one that was damaged is computed again.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import io
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 
@@ -24,36 +28,42 @@ WORK = ".work"
 
 @dataclass(frozen=True)
 class Store:
-    """Results under one fingerprint: rows as JSON, shards as arrays, each with the seconds it took."""
+    """Results under one fingerprint: rows as JSON, shards as arrays."""
 
     folder: Path
 
     def save(self, result: Result) -> None:
         path = self.folder / result.task.key
-        # The time first: where there is a result, there is a time.
-        write_atomic(self._time(path), f"{result.seconds!r}\n")
         if result.row is not None:
-            write_atomic(path, canonical_json(result.row))
-        if result.arrays is not None:
+            content = canonical_json(result.row).encode()
+        else:
+            assert result.arrays is not None
             buffer = io.BytesIO()
             named = {f"array.{key}": value for key, value in result.arrays.items()}
             np.savez(buffer, allow_pickle=False, **named)
-            write_atomic(path, buffer.getvalue())
+            content = buffer.getvalue()
+        # The label first: where there is a result, there is a label.
+        label = {"seconds": result.seconds, "sha256": hashlib.sha256(content).hexdigest()}
+        write_atomic(self._label(path), canonical_json(label))
+        write_atomic(path, content)
 
     def load(self, task: Task) -> Result | None:
-        """The stored result, or None where there is none that can be read."""
+        """The stored result, or None where there is none, or not what was stored."""
         path = self.folder / task.key
         try:
-            seconds = float(self._time(path).read_text())
+            label, content = json.loads(self._label(path).read_text()), path.read_bytes()
+            if label["sha256"] != hashlib.sha256(content).hexdigest():
+                return None
+            seconds = float(label["seconds"])
             if isinstance(task, RowTask):
-                return Result(task, seconds, row=json.loads(path.read_text()))
-            return Result(task, seconds, arrays=_read_arrays(path))
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+                return Result(task, seconds, row=json.loads(content))
+            return Result(task, seconds, arrays=_read_arrays(content))
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     @staticmethod
-    def _time(path: Path) -> Path:
-        return path.with_name(f"{path.name}.seconds")
+    def _label(path: Path) -> Path:
+        return path.with_name(f"{path.name}.label")
 
 
 @contextmanager
@@ -62,8 +72,12 @@ def open_store(out: Path, fingerprint: str, resume: bool) -> Iterator[Store]:
     if out.exists() and not out.is_dir():
         raise ValueError(f"out {str(out)!r} exists and is not a directory")
     work = out / WORK
-    work.mkdir(parents=True, exist_ok=True)
-    with _locked(out, work / "lock"):
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        lock = (work / "lock").open("a+")
+    except OSError as error:
+        raise ValueError(f"out {str(out)!r} cannot be written to: {error.strerror}") from None
+    with _locked(out, lock):
         if not resume:
             for folder in work.iterdir():
                 if folder.is_dir():
@@ -72,9 +86,9 @@ def open_store(out: Path, fingerprint: str, resume: bool) -> Iterator[Store]:
 
 
 @contextmanager
-def _locked(out: Path, path: Path) -> Iterator[None]:
+def _locked(out: Path, file: TextIO) -> Iterator[None]:
     """Hold the lock file, which names its holder. The kernel frees it when its holder dies."""
-    with path.open("a+") as file:
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -88,7 +102,6 @@ def _locked(out: Path, path: Path) -> Iterator[None]:
         file.truncate(0)
 
 
-def _read_arrays(path: Path) -> Arrays:
-    # Read first: numpy leaves a file that it opens itself open when it cannot make sense of it.
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as data:
+def _read_arrays(content: bytes) -> Arrays:
+    with np.load(io.BytesIO(content), allow_pickle=False) as data:
         return {key.removeprefix("array."): data[key] for key in data.files}

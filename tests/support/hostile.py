@@ -1,11 +1,15 @@
 """Claims that go wrong in every way that a check can."""
 
+import ctypes
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from verification import Check, Claim, Context, Evidence, Experiment, Finding, Measure
 
@@ -49,6 +53,28 @@ def _interrupted() -> Finding:
     return Finding((FINE,))
 
 
+def _leave(error: BaseException) -> Finding:
+    raise error
+
+
+def _deaf(*args: object) -> Finding:
+    """One endless call into C: no exception can be raised in it, not even by a signal."""
+    mutex = ctypes.create_string_buffer(64)
+    for _ in range(2):  # the second time it waits for itself
+        ctypes.PyDLL(None).pthread_mutex_lock(mutex)
+    return Finding((FINE,))
+
+
+def _killed(*args: object) -> dict[str, list[float]]:
+    """Dies again and again, as on a machine without enough memory."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+KILLED = Experiment("../../killed shard", _killed, {"quick": 2, "standard": 2, "thorough": 2})
+LEAVING = Experiment("leaving", lambda setting, rng: os._exit(0), {"quick": 1, "standard": 1, "thorough": 1})
+
+
 def _claim(name: str, run: Callable[[Context], object], random: bool = False, **fields: object) -> Claim:
     return Claim(f"bad-{name}", name, "$1 < 2$", None, "by hand", (Check(name, run, random),), **fields)
 
@@ -79,6 +105,15 @@ CLAIMS = (
         experiments=(FAILING,),
     ),
     _claim("hang", lambda context: _hang()),
+    _claim("exit", lambda context: sys.exit(0)),
+    _claim("exit-at-once", lambda context: os._exit(0)),
+    _claim("interrupt", lambda context: _leave(KeyboardInterrupt())),
+    _claim("skip", lambda context: pytest.skip("not today")),
+    _claim("generator", lambda context: _leave(GeneratorExit())),
+    _claim("leaving-shard", lambda context: context.result(LEAVING), experiments=(LEAVING,)),
+    _claim("deaf", _deaf),
+    _claim("killed", _killed),
+    _claim("killed-shard", lambda context: context.result(KILLED), experiments=(KILLED,)),
     _claim("die-once", lambda context: _die_once()),
     _claim("interrupted", lambda context: _interrupted()),
 )
