@@ -11,6 +11,7 @@ import numpy as np
 from lpcb.arrays import Array, Ints
 from lpcb.baselines import BASELINES
 from lpcb.baselines._rounds import LIMIT as ROUNDS
+from lpcb.boundary import checked
 from lpcb.engines import aggregate
 from lpcb.plots import RegretCurve
 from lpcb.problem import Problem
@@ -20,6 +21,7 @@ PRINTED_PRIVACY = "claimed alpha-LDP, and is not"
 OURS = "epochs of doubling length"
 
 
+@checked
 def scaled_factors(d: int) -> tuple[float, float]:
     """Factors on the printed (activation, width) constants at which intervals still held in simulations.
 
@@ -101,6 +103,7 @@ class Comparison:
         ]
 
 
+@checked
 def compare(
     problem: Problem,
     horizon: int,
@@ -176,6 +179,7 @@ def _baseline(
     return run
 
 
+@checked
 def checkpoints(horizon: int) -> list[int]:
     """Powers of two from 64 on, and the horizon.
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lpcb.arrays import Array
+from lpcb.boundary import checked
 
 Reward = Literal["sign", "noiseless", "beta"]
 REWARDS: tuple[Reward, ...] = get_args(Reward)
@@ -154,6 +155,7 @@ class Problem:
         return cls(features, weights, np.asarray(theta, dtype=np.float64), reward, name)
 
 
+@checked
 def random(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = "sign") -> Problem:
     """Features uniform in the unit ball, theta on the sphere, Dirichlet weights."""
     _sizes(d=d, actions=actions, contexts=contexts)
@@ -163,6 +165,7 @@ def random(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = 
     return Problem(features, rng.dirichlet(np.ones(contexts)), _sphere(rng, d), reward, "random")
 
 
+@checked
 def line(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = "sign") -> Problem:
     """All features on one line through the origin: rank one, so deeper layers see nothing."""
     _sizes(d=d, actions=actions, contexts=contexts)
@@ -171,6 +174,7 @@ def line(d: int, actions: int, contexts: int, seed: int = 0, reward: Reward = "s
     return Problem(features, np.full(contexts, 1 / contexts), _sphere(rng, d), reward, "line")
 
 
+@checked
 def family_f(s: float, sign: int = 1, reward: Reward = "sign") -> Problem:
     """F(s): x = +-1 equally likely, phi = (1/2, +-x s), theta = (1/2, sign/2); the gap is s."""
     if not 0 < s <= math.sqrt(0.75):
@@ -180,6 +184,7 @@ def family_f(s: float, sign: int = 1, reward: Reward = "sign") -> Problem:
     return Problem(features, np.full(2, 0.5), np.array([0.5, math.copysign(0.5, sign)]), reward, "f")
 
 
+@checked
 def theorem_2_1(n: float, alpha: float = 1.0, hypothesis: int = 1, reward: Reward = "sign") -> Problem:
     """D_n of Theorem 2.1: e_2 with probability c/sqrt(n), c = 1/(4 sqrt(2) (e^alpha - 1)), else e_1."""
     rare = 1 / (4 * math.sqrt(2) * math.expm1(alpha) * math.sqrt(n))
@@ -188,6 +193,7 @@ def theorem_2_1(n: float, alpha: float = 1.0, hypothesis: int = 1, reward: Rewar
     return _two_point([[1, 0], [0, 1]], [1 - rare, rare], [0, float(hypothesis)], reward, "theorem-2.1")
 
 
+@checked
 def theorem_2_2(n: float, c: float = 0.07, hypothesis: int = 2, reward: Reward = "noiseless") -> Problem:
     """D_n of Theorem 2.2: (1/2, +-c n^(-1/3)); theta = (1/2, 0) under H_1, (1/2, 1/2) under H_2."""
     s = c * n ** (-1 / 3)
@@ -195,17 +201,20 @@ def theorem_2_2(n: float, c: float = 0.07, hypothesis: int = 2, reward: Reward =
     return _two_point([[0.5, s], [0.5, -s]], [0.5, 0.5], theta, reward, "theorem-2.2")
 
 
+@checked
 def case_1(small: float, theta: Sequence[float] = (0.0, 1.0), reward: Reward = "sign") -> Problem:
     """Section 2.3, Case I: e_2 with probability ``small``, else e_1."""
     return _two_point([[1, 0], [0, 1]], [1 - small, small], theta, reward, "case-1")
 
 
+@checked
 def case_2(small: float, theta: Sequence[float] = (0.0, 1.0), reward: Reward = "sign") -> Problem:
     """Section 2.3, Case II: (sqrt(1-small), +-sqrt(small)), shrunk from the printed (1, ...) to norm one."""
     a, b = math.sqrt(1 - small), math.sqrt(small)
     return _two_point([[a, b], [a, -b]], [0.5, 0.5], theta, reward, "case-2")
 
 
+@checked
 def build(
     name: str,
     *,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from lpcb.boundary import checked
 from verification.evidence.privacy import search
 from verification.evidence.privacy.blackbox import BlackBox, Draw, blackbox
 from verification.evidence.privacy.events import Aim
@@ -66,6 +67,7 @@ class AuditResult:
         return {"schema": 1, **data}
 
 
+@checked
 def audit(
     randomizer: Any,
     epsilon: float,

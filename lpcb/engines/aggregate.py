@@ -14,6 +14,7 @@ from dataclasses import fields
 import numpy as np
 
 from lpcb.arrays import Array, Ints, group_sum
+from lpcb.boundary import checked
 from lpcb.engines.run import Run, play, points
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import Oracle, parents_of
@@ -25,6 +26,7 @@ from lpcb.spec import Spec
 from lpcb.sums import multinomial_counts, sign_sum
 
 
+@checked
 def run(
     problem: Problem,
     spec: Spec,

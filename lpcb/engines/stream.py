@@ -8,6 +8,7 @@ from dataclasses import fields
 import numpy as np
 
 from lpcb.arrays import Array
+from lpcb.boundary import checked
 from lpcb.engines.run import Run, play
 from lpcb.lplr.aggregate import Oracle
 from lpcb.problem import Problem
@@ -19,6 +20,7 @@ MAX_ROUNDS = 10**7
 MAX_CELLS = 10**6
 
 
+@checked
 def run(
     problem: Problem,
     spec: Spec,

@@ -11,11 +11,15 @@ from typing import Literal
 import numpy as np
 from scipy import optimize, special
 
+from lpcb.boundary import checked
+from verification.evidence.kinds import Probability
+
 Side = Literal["above", "below", "two"]
 ULPS = 1e-14
 """A shift this close (relatively) to the edge of [0, 1] is the edge: S = n has a probability, not zero."""
 
 
+@checked
 def laplace_sum_log_tail(n: float, b: float, t: float, two_sided: bool = False) -> float:
     r"""Upper bound on ln P(X_1 + … + X_n ≥ t), X_i ~ Lap(b) independent (``two_sided``: of |sum| ≥ t).
 
@@ -31,6 +35,7 @@ def laplace_sum_log_tail(n: float, b: float, t: float, two_sided: bool = False) 
     return min(0.0, -x + n * math.log1p(x / (2 * n)) + (math.log(2) if two_sided else 0.0))
 
 
+@checked
 def laplace_sum_deviation(n: float, b: float, log_delta: float, two_sided: bool = False) -> float:
     """The t at which :func:`laplace_sum_log_tail` equals ``log_delta`` (natural logarithm, below 0).
 
@@ -50,6 +55,7 @@ def laplace_sum_deviation(n: float, b: float, log_delta: float, two_sided: bool 
     return float(b * math.sqrt(x) * math.sqrt(x + 2 * n))
 
 
+@checked
 def binomial_log_tail(n: float, p: float, t: float, side: Side = "above") -> float:
     r"""Upper bound on ln P(S − np ≥ t) for S ~ Bin(n, p) (``below``: np − S ≥ t; ``two``: |S − np| ≥ t).
 
@@ -58,14 +64,17 @@ def binomial_log_tail(n: float, p: float, t: float, side: Side = "above") -> flo
     >>> binomial_log_tail(10, 0.5, 5.0), 10 * math.log(0.5)
     (-6.931471805599453, -6.931471805599453)
     """
-    if not (n > 0 and 0 <= p <= 1 and t >= 0):
-        raise ValueError(f"n is above 0, p in [0, 1] and t at least 0, not n={n!r}, p={p!r}, t={t!r}")
+    if not (0 < n < math.inf and 0 <= p <= 1 and 0 <= t < math.inf):
+        raise ValueError(
+            f"n is finite and above 0, p in [0, 1], t finite and at least 0, not n={n!r}, p={p!r}, t={t!r}"
+        )
     above = -n * kl_shift(p, t / n)
     below = -n * kl_shift(p, -t / n)
     return min(0.0, {"above": above, "below": below, "two": float(np.logaddexp(above, below))}[side])
 
 
-def kl_shift(p: float, shift: float) -> float:
+@checked
+def kl_shift(p: Probability, shift: float) -> float:
     """KL(p + shift ‖ p) of two Bernoulli laws, also where the shift is far below p's rounding error.
 
     As p·h(shift/p) + (1−p)·h(−shift/(1−p)) with h(x) = (1+x) ln(1+x) − x ≥ 0: nothing cancels.
@@ -75,12 +84,16 @@ def kl_shift(p: float, shift: float) -> float:
     if p in (0.0, 1.0) or not -p * (1 + ULPS) <= shift <= (1 - p) * (1 + ULPS):
         return math.inf  # p + shift is no probability, or the law is a point that cannot move
     shift = max(-p, min(1 - p, shift))
+    if shift / p == math.inf:  # p is all but 0: ln(1 + shift/p) from its parts
+        return (p + shift) * (math.log(p + shift) - math.log(p)) - shift + (1 - p) * _h(-shift / (1 - p))
     return p * _h(shift / p) + (1 - p) * _h(-shift / (1 - p))
 
 
 def _laplace_x(n: float, b: float, t: float) -> float:
-    if not (n > 0 and b > 0 and t >= 0):
-        raise ValueError(f"n and b are above 0 and t at least 0, not n={n!r}, b={b!r}, t={t!r}")
+    if not (0 < n < math.inf and 0 < b < math.inf and 0 <= t < math.inf):
+        raise ValueError(
+            f"n and b are finite and above 0, t finite and at least 0, not n={n!r}, b={b!r}, t={t!r}"
+        )
     tau = t / b
     return tau * (tau / (n + math.hypot(n, tau)))
 

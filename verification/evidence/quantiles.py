@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, stats
 
+from lpcb.boundary import checked
 from verification.evidence.chernoff import kl_shift
+from verification.evidence.kinds import Level, Power, Probability, Size
 from verification.evidence.tails import POWER, Side, check_level, smallest_n
 from verification.verdict import FALSE_ALARM
 
@@ -33,8 +35,9 @@ class QuantileInterval:
     alpha: float
 
 
+@checked
 def quantile_interval(
-    x: ArrayLike, q: float, alpha: float = FALSE_ALARM, side: Side = "two"
+    x: ArrayLike, q: float, alpha: Level = FALSE_ALARM, side: Side = "two"
 ) -> QuantileInterval:
     """Interval between two order statistics for ξ_q = inf{t : F(t) ≥ q}, whatever F is (ties allowed).
 
@@ -53,8 +56,9 @@ def quantile_interval(
     return QuantileInterval(float(q), low, high, (r, s), len(data), float(alpha))
 
 
+@checked
 def quantile_detectable(
-    n: int, q: float, alpha: float = FALSE_ALARM, power: float = POWER, side: Side = "two"
+    n: Size, q: float, alpha: Level = FALSE_ALARM, power: Power = POWER, side: Side = "two"
 ) -> tuple[float, float]:
     """(q', q''): with probability ≥ ``power`` each, low ≥ ξ_{q'} and high ≤ ξ_{q''}.
 
@@ -70,7 +74,10 @@ def quantile_detectable(
     return low, high
 
 
-def quantile_samples(q: float, alpha: float = FALSE_ALARM, side: Side = "two", within: float = 1.0) -> int:
+@checked
+def quantile_samples(
+    q: float, alpha: Level = FALSE_ALARM, side: Side = "two", within: Probability = 1.0
+) -> int:
     """Samples for finite ends that, with probability 0.99 each, lie between ξ_{q−within} and ξ_{q+within}.
 
     With the default the ends need only be finite: q^n and (1−q)^n at most alpha/2.
@@ -87,7 +94,7 @@ def quantile_samples(q: float, alpha: float = FALSE_ALARM, side: Side = "two", w
         good_high = side == "above" or (s <= n and high <= q + within)
         return good_low and good_high
 
-    return smallest_n(enough)
+    return smallest_n(enough, what=f"within {within!r}")
 
 
 @dataclass(frozen=True)
@@ -101,8 +108,9 @@ class MeanInterval:
     alpha: float
 
 
+@checked
 def mean_interval(
-    x: ArrayLike, low: float = 0.0, high: float = 1.0, alpha: float = FALSE_ALARM
+    x: ArrayLike, low: float = 0.0, high: float = 1.0, alpha: Level = FALSE_ALARM
 ) -> MeanInterval:
     r"""Interval for the mean of independent, identically distributed values in [low, high], at every n.
 
@@ -128,12 +136,13 @@ def mean_interval(
     return MeanInterval(low + width * mean, low + width * a, low + width * b, n, float(alpha))
 
 
+@checked
 def mean_detectable(
-    n: int,
+    n: Size,
     low: float = 0.0,
     high: float = 1.0,
-    alpha: float = FALSE_ALARM,
-    power: float = POWER,
+    alpha: Level = FALSE_ALARM,
+    power: Power = POWER,
     std: float | None = None,
 ) -> float:
     """A distance d such that a claimed value d or more away from the mean falls outside
@@ -148,6 +157,8 @@ def mean_detectable(
     (0.0484, 0.0087)
     """
     width = _range(low, high)
+    if std is not None and not 0 <= std < math.inf:
+        raise ValueError(f"std is finite and at least 0, not {std!r}")
     eta = 1 - check_level(power)
     hoeffding = math.sqrt(math.log(4 / check_level(alpha)) / (2 * n)) + math.sqrt(-math.log(eta) / (2 * n))
     if std is None or n < 2:
@@ -158,12 +169,13 @@ def mean_detectable(
     return width * min(hoeffding, _bernstein(n, seen, math.log(8 / alpha)) + strays)
 
 
+@checked
 def mean_samples(
     distance: float,
     low: float = 0.0,
     high: float = 1.0,
-    alpha: float = FALSE_ALARM,
-    power: float = POWER,
+    alpha: Level = FALSE_ALARM,
+    power: Power = POWER,
     std: float | None = None,
 ) -> int:
     """The smallest n whose :func:`mean_detectable` is at most ``distance``.
@@ -173,7 +185,9 @@ def mean_samples(
     """
     if not distance > 0:
         raise ValueError(f"distance is above 0, not {distance!r}")
-    return smallest_n(lambda n: mean_detectable(n, low, high, alpha, power, std) <= distance)
+    return smallest_n(
+        lambda n: mean_detectable(n, low, high, alpha, power, std) <= distance, what=f"distance {distance!r}"
+    )
 
 
 def _ranks(n: int, q: float, alpha: float, side: Side) -> tuple[int, int]:

@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
+from lpcb.boundary import checked
 from verification.evidence.chernoff import binomial_log_tail, laplace_sum_log_tail
+from verification.evidence.kinds import Count, Draws, Inner, Level, Power, Size
 from verification.evidence.quantiles import mean_detectable, mean_interval, mean_samples
 from verification.evidence.tails import POWER
 from verification.verdict import FALSE_ALARM
@@ -40,18 +42,19 @@ class RareEvent:
         """Is ``log_p`` (an exact value, say) inside the interval?"""
         return self.log_interval[0] <= log_p <= self.log_interval[1]
 
-    def detectable(self, log_claimed: float, power: float = POWER) -> float:
+    def detectable(self, log_claimed: float, power: Power = POWER) -> float:
         """The smallest ln P at which a claim ln P ≤ ``log_claimed`` is refuted with probability ≥ power."""
         return rare_detectable(self.samples, self.log_chernoff, log_claimed, self.alpha, power)
 
 
+@checked
 def laplace_sum_rare(
-    n: int,
+    n: Size,
     b: float,
     t: float,
-    samples: int,
+    samples: Draws,
     rng: np.random.Generator,
-    alpha: float = FALSE_ALARM,
+    alpha: Level = FALSE_ALARM,
     two_sided: bool = False,
 ) -> RareEvent:
     """ln P(X_1 + … + X_n ≥ t) for independent X_i ~ Lap(b); ``two_sided``: of |sum| ≥ t, twice as likely.
@@ -72,8 +75,9 @@ def laplace_sum_rare(
     return estimate_ratio(-u * excess, log_cap, samples, alpha, math.log(2) if two_sided else 0.0)
 
 
+@checked
 def binomial_rare(
-    n: int, p: float, k: int, samples: int, rng: np.random.Generator, alpha: float = FALSE_ALARM
+    n: Size, p: float, k: Count, samples: Draws, rng: np.random.Generator, alpha: Level = FALSE_ALARM
 ) -> RareEvent:
     """ln P(S ≥ k) for S ~ Bin(n, p); the tilted law is Bin(n, k/n), or Bin(n, p) itself if k ≤ np.
 
@@ -94,7 +98,8 @@ def binomial_rare(
     return estimate_ratio(odds * excess.astype(np.float64), log_cap, samples, alpha)
 
 
-def binomial_log_sf(n: int, p: float, k: int) -> float:
+@checked
+def binomial_log_sf(n: Draws, p: Inner, k: Count) -> float:
     """ln P(S ≥ k), S ~ Bin(n, p), by summing the probabilities on the log scale: the exact value.
 
     >>> round(binomial_log_sf(1000, 1e-3, 400), 3)
@@ -105,8 +110,9 @@ def binomial_log_sf(n: int, p: float, k: int) -> float:
     return float(special.logsumexp(stats.binom.logpmf(np.arange(k, n + 1), n, p)))
 
 
+@checked
 def rare_detectable(
-    samples: int, log_chernoff: float, log_claimed: float, alpha: float = FALSE_ALARM, power: float = POWER
+    samples: Size, log_chernoff: float, log_claimed: float, alpha: Level = FALSE_ALARM, power: Power = POWER
 ) -> float:
     """A ln P at which a claim ln P ≤ ``log_claimed`` is refuted with probability at least ``power``.
 
@@ -119,21 +125,23 @@ def rare_detectable(
     return float(np.logaddexp(log_claimed, log_chernoff + math.log(margin)))
 
 
+@checked
 def rare_samples(
-    log_chernoff: float, log_claimed: float, log_p: float, alpha: float = FALSE_ALARM, power: float = POWER
+    log_chernoff: float, log_claimed: float, log_p: float, alpha: Level = FALSE_ALARM, power: Power = POWER
 ) -> int:
     """Tilted draws that refute ln P ≤ ``log_claimed`` when the truth is ``log_p`` above it.
 
     >>> rare_samples(log_chernoff=-50.0, log_claimed=-60.0, log_p=-52.0)
     1282
     """
-    if not log_claimed < log_p <= log_chernoff:
-        raise ValueError(
-            f"log_claimed < log_p <= log_chernoff is needed, not {log_claimed!r}, {log_p!r}, {log_chernoff!r}"
-        )
-    return mean_samples(
-        math.exp(log_p - log_chernoff) * -math.expm1(log_claimed - log_p), alpha=alpha, power=power
-    )
+    given = f"{log_claimed!r}, {log_p!r}, {log_chernoff!r}"
+    if not log_claimed < log_p <= log_chernoff < math.inf:
+        raise ValueError(f"log_claimed < log_p <= log_chernoff, the last finite, are needed, not {given}")
+    distance = math.exp(log_p - log_chernoff) * -math.expm1(log_claimed - log_p)
+    try:
+        return mean_samples(distance, alpha=alpha, power=power)
+    except ValueError as error:
+        raise ValueError(f"log_claimed, log_p and log_chernoff are {given}: {error}") from None
 
 
 def estimate_ratio(

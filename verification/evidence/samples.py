@@ -8,7 +8,9 @@ away, and ``…_samples`` the number of samples that catches a given distance.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from lpcb.boundary import checked
+from verification.evidence.kinds import Count, Level, Power, Size
 from verification.evidence.quantiles import sample_of
 from verification.evidence.tails import POWER, Side, check_counts, check_level, smallest_n
 from verification.verdict import FALSE_ALARM
@@ -42,13 +46,14 @@ class Comparison:
     method: Method
     where: float | str
 
-    def rejects(self, alpha: float = FALSE_ALARM) -> bool:
+    def rejects(self, alpha: Level = FALSE_ALARM) -> bool:
         return self.p <= check_level(alpha)
 
 
 # --- one sample against a cdf -------------------------------------------------------------------------
 
 
+@checked
 def ks_one_sample(x: ArrayLike, cdf: Cdf, cdf_left: Cdf | None = None) -> Comparison:
     """Kolmogorov's test of H0: x has the given cdf.
 
@@ -74,7 +79,8 @@ def ks_one_sample(x: ArrayLike, cdf: Cdf, cdf_left: Cdf | None = None) -> Compar
     return Comparison(distance, min(1.0, p), (n,), method, float(points[int(gaps.argmax())]))
 
 
-def ks_one_detectable(n: int, alpha: float = FALSE_ALARM, power: float = POWER) -> float:
+@checked
+def ks_one_detectable(n: Size, alpha: Level = FALSE_ALARM, power: Power = POWER) -> float:
     """A sup-distance of cdfs that :func:`ks_one_sample` catches with probability at least ``power``.
 
     The critical distance plus how far the empirical cdf may stray at the one point where the laws differ
@@ -89,18 +95,22 @@ def ks_one_detectable(n: int, alpha: float = FALSE_ALARM, power: float = POWER) 
     return critical + _strays(n, power)
 
 
-def ks_one_samples(distance: float, alpha: float = FALSE_ALARM, power: float = POWER) -> int:
+@checked
+def ks_one_samples(distance: float, alpha: Level = FALSE_ALARM, power: Power = POWER) -> int:
     """The number of samples at which :func:`ks_one_detectable` is at most ``distance``.
 
     >>> ks_one_samples(0.05)
     9169
     """
-    return smallest_n(lambda n: ks_one_detectable(n, alpha, power) <= _distance(distance))
+    return smallest_n(
+        lambda n: ks_one_detectable(n, alpha, power) <= _distance(distance), what=f"distance {distance!r}"
+    )
 
 
 # --- two samples of numbers ---------------------------------------------------------------------------
 
 
+@checked
 def ks_two_sample(x: ArrayLike, y: ArrayLike) -> Comparison:
     r"""Smirnov's test of H0: x and y have the same law, for any sample sizes.
 
@@ -120,12 +130,16 @@ def ks_two_sample(x: ArrayLike, y: ArrayLike) -> Comparison:
     gaps = np.abs(_ecdf(a, points) - _ecdf(b, points))
     where, distance = float(points[int(gaps.argmax())]), float(gaps.max())
     if _countable(n, m):
-        result = stats.ks_2samp(a, b, method="exact")
-        return Comparison(distance, min(1.0, float(result.pvalue)), (n, m), "exact", where)
+        with warnings.catch_warnings(), suppress(RuntimeWarning):
+            # Where scipy cannot count the paths it falls back on an approximation, and only warns.
+            warnings.simplefilter("error", RuntimeWarning)
+            result = stats.ks_2samp(a, b, method="exact")
+            return Comparison(distance, min(1.0, float(result.pvalue)), (n, m), "exact", where)
     return Comparison(distance, _two_sample_bound(distance, n, m), (n, m), "bound", where)
 
 
-def ks_two_detectable(n: int, m: int, alpha: float = FALSE_ALARM, power: float = POWER) -> float:
+@checked
+def ks_two_detectable(n: Size, m: Size, alpha: Level = FALSE_ALARM, power: Power = POWER) -> float:
     """A sup-distance of cdfs that :func:`ks_two_sample` catches with probability at least ``power``.
 
     Equal sizes: P(D ≥ k/n) ≤ 2 C(2n, n+k)/C(2n, n), from reflected paths. Other sizes: from the bound,
@@ -136,27 +150,31 @@ def ks_two_detectable(n: int, m: int, alpha: float = FALSE_ALARM, power: float =
     """
     level = check_level(alpha)
     if n == m:
-        steps = smallest_n(lambda k: k > n or _log_reflected(n, k) <= math.log(level))
+        steps = smallest_n(lambda k: k > n or _log_reflected(n, k) <= math.log(level), what="n")
         critical = steps / n if steps <= n else math.inf
     else:
         critical = math.sqrt(math.log(4 / level) / (2 * n * m)) * (math.sqrt(n) + math.sqrt(m))
     return critical + _strays(n * m / (n + m), power)
 
 
-def ks_two_samples(distance: float, alpha: float = FALSE_ALARM, power: float = POWER) -> int:
+@checked
+def ks_two_samples(distance: float, alpha: Level = FALSE_ALARM, power: Power = POWER) -> int:
     """The size of each of two equal samples at which ``distance`` is caught.
 
     >>> n = ks_two_samples(0.05)
     >>> ks_two_detectable(n, n) <= 0.05 < ks_two_detectable(n - 1, n - 1)
     True
     """
-    return smallest_n(lambda n: ks_two_detectable(n, n, alpha, power) <= _distance(distance))
+    return smallest_n(
+        lambda n: ks_two_detectable(n, n, alpha, power) <= _distance(distance), what=f"distance {distance!r}"
+    )
 
 
 # --- two proportions, two discrete samples ------------------------------------------------------------
 
 
-def two_proportions(s1: int, n1: int, s2: int, n2: int, side: Side = "two") -> Comparison:
+@checked
+def two_proportions(s1: Count, n1: Count, s2: Count, n2: Count, side: Side = "two") -> Comparison:
     """Fisher's exact test of H0: p1 = p2 (``above``: p1 ≤ p2, ``below``: p1 ≥ p2), s of n successes each.
 
     Given the total s1 + s2 the count s1 is hypergeometric under p1 = p2, whatever that common value, and
@@ -165,16 +183,17 @@ def two_proportions(s1: int, n1: int, s2: int, n2: int, side: Side = "two") -> C
     >>> round(two_proportions(10, 1000, 60, 1000).p, 12)
     4.22e-10
     """
-    check_counts(s1, n1)
-    check_counts(s2, n2)
+    check_counts(s1, n1, ("s1", "n1"))
+    check_counts(s2, n2, ("s2", "n2"))
     above, below = _fisher_tails(np.asarray(s1), np.asarray(s1 + s2), n1, n2)
     p = {"above": float(above), "below": float(below), "two": min(1.0, 2 * float(min(above, below)))}[side]
     distance = abs(s1 / n1 - s2 / n2) if n1 and n2 else 0.0
     return Comparison(distance, p, (int(n1), int(n2)), "exact", "success")
 
 
+@checked
 def proportions_detectable(
-    n1: int, n2: int, alpha: float = FALSE_ALARM, power: float = POWER, cells: int = 1
+    n1: Size, n2: Size, alpha: Level = FALSE_ALARM, power: Power = POWER, cells: Size = 1
 ) -> float:
     """A difference |p1 − p2| that the two-sided test catches with probability ≥ ``power``, for every p1.
 
@@ -192,15 +211,19 @@ def proportions_detectable(
     return critical + _strays(u, power)
 
 
+@checked
 def proportions_samples(
-    distance: float, alpha: float = FALSE_ALARM, power: float = POWER, cells: int = 1
+    distance: float, alpha: Level = FALSE_ALARM, power: Power = POWER, cells: Size = 1
 ) -> int:
     """The size of each of two equal samples at which a difference of ``distance`` is caught.
 
     >>> proportions_samples(proportions_detectable(10_000, 10_000))
     10000
     """
-    return smallest_n(lambda n: proportions_detectable(n, n, alpha, power, cells) <= _distance(distance))
+    return smallest_n(
+        lambda n: proportions_detectable(n, n, alpha, power, cells) <= _distance(distance),
+        what=f"distance {distance!r}",
+    )
 
 
 def same_discrete_law(x: Sequence[Any] | NDArray[Any], y: Sequence[Any] | NDArray[Any]) -> Comparison:
@@ -213,12 +236,18 @@ def same_discrete_law(x: Sequence[Any] | NDArray[Any], y: Sequence[Any] | NDArra
     >>> same_discrete_law(["a"] * 50 + ["b"] * 50, ["a"] * 99 + ["b"]).where
     'a'
     """
-    a, b = np.asarray(x), np.asarray(y)
+    try:
+        a, b = np.asarray(x), np.asarray(y)
+    except ValueError as error:
+        raise ValueError(f"x and y are sequences of values ({error})") from None
     if a.ndim != 1 or b.ndim != 1 or len(a) == 0 or len(b) == 0:
         raise ValueError(
             f"x and y are sequences of at least one value, not of shapes {a.shape} and {b.shape}"
         )
-    values, cell = np.unique(np.concatenate([a, b]), return_inverse=True)
+    try:
+        values, cell = np.unique(np.concatenate([a, b]), return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"x and y hold values that can be compared with each other ({error})") from None
     s1 = np.bincount(cell[: len(a)], minlength=len(values))
     s2 = np.bincount(cell[len(a) :], minlength=len(values))
     above, below = _fisher_tails(s1, s1 + s2, len(a), len(b))
@@ -260,7 +289,7 @@ def _ecdf(data: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.
     return np.searchsorted(np.sort(data), points, side="right") / len(data)
 
 
-def _strays(n: float, power: float) -> float:
+def _strays(n: float, power: Power) -> float:
     return math.sqrt(-math.log1p(-check_level(power)) / (2 * n))
 
 

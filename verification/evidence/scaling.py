@@ -37,6 +37,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from lpcb.boundary import checked, numbers_of
+from verification.evidence.kinds import Level, Power
 from verification.evidence.quantiles import mean_interval
 from verification.evidence.tails import POWER, check_level, smallest_n
 from verification.verdict import FALSE_ALARM
@@ -62,10 +64,11 @@ class Slope:
     alpha: float
 
 
+@checked
 def slope(
     x: ArrayLike,
     y: Table,
-    alpha: float = FALSE_ALARM,
+    alpha: Level = FALSE_ALARM,
     shared: bool = True,
     log_factor: float = 0.0,
     free_log: bool = False,
@@ -108,8 +111,9 @@ def slope(
     )
 
 
+@checked
 def local_slopes(
-    x: ArrayLike, y: Table, alpha: float = FALSE_ALARM, shared: bool = True
+    x: ArrayLike, y: Table, alpha: Level = FALSE_ALARM, shared: bool = True
 ) -> tuple[Slope, ...]:
     """The slope between each x and the next, each at level ``alpha``: does the exponent settle?
 
@@ -123,11 +127,12 @@ def local_slopes(
     return tuple(slope(p, c, alpha, shared=False) for p, c in pairs)
 
 
+@checked
 def slope_bounded(
     x: ArrayLike,
     y: Table,
     ceiling: ArrayLike,
-    alpha: float = FALSE_ALARM,
+    alpha: Level = FALSE_ALARM,
     shared: bool = True,
     log_factor: float = 0.0,
 ) -> Slope:
@@ -152,7 +157,8 @@ def slope_bounded(
     return replace(fit, interval=(float(low - shift), float(high - shift)))
 
 
-def slope_detectable(fit: Slope, power: float = POWER) -> float:
+@checked
+def slope_detectable(fit: Slope, power: Power = POWER) -> float:
     """How far from the true exponent a claimed one must be to fall outside the interval with this power.
 
     The interval's longer half plus the Student quantile of ``power``; to the accuracy of the interval.
@@ -163,13 +169,14 @@ def slope_detectable(fit: Slope, power: float = POWER) -> float:
     return _half(fit) + _t(1 - power, fit.df) * fit.stderr
 
 
-def slope_samples(fit: Slope, distance: float, power: float = POWER) -> int:
+@checked
+def slope_samples(fit: Slope, distance: float, power: Power = POWER) -> int:
     """Seeds at which ``distance`` is detected, from a pilot ``fit``: its standard error falls like 1/√seeds,
     Student's quantiles follow, and the correction for skewness is kept though it would shrink."""
     if not distance > 0:
         raise ValueError(f"distance is above 0, not {distance!r}")
     if not math.isfinite(fit.stderr):
-        raise ValueError("the pilot's standard error is infinite: it says nothing about sample sizes")
+        raise ValueError("the standard error of fit is infinite: it says nothing about sample sizes")
     if fit.stderr == 0:
         return 2
     widening = _half(fit) / (fit.stderr * _t(fit.alpha / 2, fit.df))
@@ -179,7 +186,7 @@ def slope_samples(fit: Slope, distance: float, power: float = POWER) -> int:
         quantiles = widening * _t(fit.alpha / 2, df) + _t(1 - power, df)
         return bool(n >= 2 and quantiles * fit.stderr * math.sqrt(fit.seeds / n) <= distance)
 
-    return smallest_n(enough)
+    return smallest_n(enough, what=f"distance {distance!r}")
 
 
 def _data(x: ArrayLike, y: Table, shared: bool) -> tuple[NDArray[np.float64], Columns]:
@@ -189,10 +196,12 @@ def _data(x: ArrayLike, y: Table, shared: bool) -> tuple[NDArray[np.float64], Co
     if len(np.unique(points)) < len(points):
         raise ValueError(f"the x differ from each other, unlike {x!r}")
     if shared or isinstance(y, np.ndarray):
-        table = np.asarray(y, dtype=np.float64)
+        table = numbers_of("y", y)
         columns = list(table.T) if table.ndim == 2 else []
     else:
-        columns = [np.asarray(column, dtype=np.float64) for column in y]
+        if not isinstance(y, Sequence):
+            raise ValueError(f"y is a sequence of columns, not {y!r}")
+        columns = [numbers_of("y", column) for column in y]
     if len(columns) != len(points) or any(c.ndim != 1 or len(c) < 2 for c in columns):
         raise ValueError(f"y has one column of at least two seeds for each of the {len(points)} x")
     for point, column in zip(points, columns, strict=True):

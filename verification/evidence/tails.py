@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special, stats
 
+from lpcb.boundary import checked
 from verification.evidence.chernoff import (
     Side,
     binomial_log_tail,
     laplace_sum_deviation,
     laplace_sum_log_tail,
 )
+from verification.evidence.kinds import Count, Level, Power, Probability, Size
 from verification.verdict import FALSE_ALARM, Verdict
 
 __all__ = [
@@ -63,6 +65,7 @@ PRIOR = 0.5
 # --- looking at any time ------------------------------------------------------------------------------
 
 
+@checked
 def log_e_above(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> NDArray[np.float64]:
     r"""ln of the e-value against H0: p ≤ δ after ``failures`` among ``n``; δ = ``bound``, vectorised.
 
@@ -86,6 +89,7 @@ def log_e_above(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> NDArray[
     return np.where(d >= 1, 0.0, out)  # p <= 1 is never wrong
 
 
+@checked
 def log_e_below(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> NDArray[np.float64]:
     """ln of the e-value against H0: p ≥ δ, the mirror image of :func:`log_e_above`: w on (0, δ).
 
@@ -101,7 +105,8 @@ def log_e_below(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> NDArray[
     return np.where(d <= 0, 0.0, out)  # p >= 0 is never wrong
 
 
-def anytime_interval(failures: int, n: int, alpha: float = FALSE_ALARM) -> tuple[float, float]:
+@checked
+def anytime_interval(failures: Count, n: Count, alpha: Level = FALSE_ALARM) -> tuple[float, float]:
     r"""Confidence interval for p, valid at all n at once: the δ that neither e-value rejects at α/2.
 
     Why the rejected δ form intervals at the two ends. Put t = logit q, ℓ(t) the log-likelihood (concave),
@@ -145,7 +150,7 @@ class FailureRate:
     """
 
     bound: float
-    alpha: float = FALSE_ALARM
+    alpha: Level = FALSE_ALARM
     n: int = 0
     failures: int = 0
     log_e_above: float = 0.0
@@ -194,8 +199,9 @@ class FailureRate:
         return anytime_interval(self.failures, self.n, self.alpha)
 
 
+@checked
 def rate_of_batches(
-    batches: Iterable[tuple[int, int]], bound: float, alpha: float = FALSE_ALARM
+    batches: Iterable[tuple[int, int]], bound: float, alpha: Level = FALSE_ALARM
 ) -> FailureRate:
     """Looks after each batch of (failures, trials); stops drawing batches at the first verdict.
 
@@ -203,15 +209,22 @@ def rate_of_batches(
     100
     """
     state = FailureRate(float(bound), alpha)
-    for failures, n in batches:
-        state = state.look(failures, n)
+    if not isinstance(batches, Iterable):
+        raise ValueError(f"batches are pairs of failures and trials, not {batches!r}")
+    for batch in batches:
+        try:
+            failures, n = batch
+            state = state.look(failures, n)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"batches are pairs of failures and trials, not {batch!r} ({error})") from None
         if state.verdict != "UNDECIDED":
             break
     return state
 
 
+@checked
 def sequential_rate(
-    sample: Callable[[int], int], bound: float, max_n: int, alpha: float = FALSE_ALARM, first: int = 64
+    sample: Callable[[int], int], bound: float, max_n: Size, alpha: Level = FALSE_ALARM, first: Size = 64
 ) -> FailureRate:
     """Draws until the claim p ≤ ``bound`` is decided or ``max_n`` trials are spent.
 
@@ -234,8 +247,9 @@ def sequential_rate(
     return rate_of_batches(batches(), bound, alpha)
 
 
+@checked
 def critical_counts(
-    n: ArrayLike, bound: float, alpha: float = FALSE_ALARM
+    n: ArrayLike, bound: float, alpha: Level = FALSE_ALARM
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """(c, C): a single look after n trials says HOLDS iff S ≤ c and REFUTED iff S ≥ C; vectorised over n.
 
@@ -247,8 +261,9 @@ def critical_counts(
     return below, _first_count(n, lambda s, m: log_e_above(s, m, bound) >= need)
 
 
+@checked
 def rate_detectable(
-    n: int, bound: float, alpha: float = FALSE_ALARM, power: float = POWER
+    n: Size, bound: float, alpha: Level = FALSE_ALARM, power: Power = POWER
 ) -> tuple[float, float]:
     """(p, P): rates up to p are found to HOLD, rates from P on are REFUTED, with probability ≥ ``power``.
 
@@ -262,7 +277,8 @@ def rate_detectable(
     return _detectable(n, int(below), int(above), power)
 
 
-def rate_samples(bound: float, rate: float, alpha: float = FALSE_ALARM, power: float = POWER) -> int:
+@checked
+def rate_samples(bound: float, rate: float, alpha: Level = FALSE_ALARM, power: Power = POWER) -> int:
     """Trials after which the true ``rate`` is told from ``bound`` with probability at least ``power``.
 
     >>> rate_samples(bound=0.05, rate=0.0)
@@ -274,7 +290,8 @@ def rate_samples(bound: float, rate: float, alpha: float = FALSE_ALARM, power: f
 # --- a number of trials fixed beforehand --------------------------------------------------------------
 
 
-def binomial_p(failures: int, n: int, bound: float, side: Side = "above") -> float:
+@checked
+def binomial_p(failures: Count, n: Count, bound: float, side: Side = "above") -> float:
     """Exact p-value: P(S ≥ s) for H0: p ≤ bound (``above``), P(S ≤ s) for H0: p ≥ bound (``below``),
     twice the smaller for H0: p = bound (``two``). For one look only.
 
@@ -288,8 +305,9 @@ def binomial_p(failures: int, n: int, bound: float, side: Side = "above") -> flo
     return {"above": above, "below": below, "two": min(1.0, 2 * min(above, below))}[side]
 
 
+@checked
 def clopper_pearson(
-    failures: int, n: int, alpha: float = FALSE_ALARM, side: Side = "two"
+    failures: Count, n: Count, alpha: Level = FALSE_ALARM, side: Side = "two"
 ) -> tuple[float, float]:
     """Exact interval: ``two`` spends alpha/2 on each end, ``above`` all on the lower end (and leaves the
     upper at 1), ``below`` all on the upper end. For one look only.
@@ -308,7 +326,8 @@ def clopper_pearson(
     return low, high
 
 
-def binomial_power(n: int, bound: float, rate: float, alpha: float = FALSE_ALARM) -> float:
+@checked
+def binomial_power(n: Size, bound: Probability, rate: Probability, alpha: Level = FALSE_ALARM) -> float:
     """Exact probability that n trials at ``rate`` reject ``bound`` on the side where ``rate`` lies."""
     below, above = _binomial_critical(n, bound, alpha)
     if rate > bound:
@@ -316,8 +335,9 @@ def binomial_power(n: int, bound: float, rate: float, alpha: float = FALSE_ALARM
     return float(stats.binom.cdf(below, n, rate))
 
 
+@checked
 def binomial_detectable(
-    n: int, bound: float, alpha: float = FALSE_ALARM, power: float = POWER
+    n: Size, bound: float, alpha: Level = FALSE_ALARM, power: Power = POWER
 ) -> tuple[float, float]:
     """As :func:`rate_detectable`, for the exact one-sided tests with n fixed beforehand.
 
@@ -327,7 +347,8 @@ def binomial_detectable(
     return _detectable(n, *_binomial_critical(n, bound, alpha), power)
 
 
-def binomial_samples(bound: float, rate: float, alpha: float = FALSE_ALARM, power: float = POWER) -> int:
+@checked
+def binomial_samples(bound: float, rate: float, alpha: Level = FALSE_ALARM, power: Power = POWER) -> int:
     """As :func:`rate_samples`, for the exact one-sided tests.
 
     >>> binomial_samples(bound=0.05, rate=0.0)
@@ -351,19 +372,21 @@ def check_rate(name: str, value: float) -> float:
     return float(value)
 
 
-def check_counts(failures: int, n: int) -> None:
+def check_counts(failures: int, n: int, names: tuple[str, str] = ("failures", "n")) -> None:
     if not (0 <= failures <= n and failures == int(failures) and n == int(n)):
-        raise ValueError(f"failures and n are whole with 0 <= failures <= n, not {failures!r} and {n!r}")
+        few, all_ = names
+        raise ValueError(f"{few} and {all_} are whole with 0 <= {few} <= {all_}, not {failures!r} and {n!r}")
 
 
-def smallest_n(enough: Callable[[int], bool], first: int = 1) -> int:
+def smallest_n(enough: Callable[[int], bool], first: int = 1, *, what: str) -> int:
     """A sample size that is enough, by doubling and bisection: the smallest one if ``enough`` is monotone,
-    else (exact tests have saw-toothed power) one whose predecessor is not enough."""
+    else (exact tests have saw-toothed power) one whose predecessor is not enough. ``what`` asks for too much
+    where no size is enough."""
     high = first
     while not enough(high):
         high *= 2
         if high > MOST_SAMPLES:
-            raise ValueError(f"no sample size up to {MOST_SAMPLES} is enough")
+            raise ValueError(f"{what} asks for too much: no sample size up to {MOST_SAMPLES} is enough")
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
@@ -373,8 +396,8 @@ def smallest_n(enough: Callable[[int], bool], first: int = 1) -> int:
 
 def _trials(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     s, total, d = (np.asarray(v, dtype=np.float64) for v in (failures, n, bound))
-    if np.any((s < 0) | (s > total)):
-        raise ValueError("failures lie between 0 and n")
+    if not np.all((s >= 0) & (s <= total) & (total <= MOST_SAMPLES)):
+        raise ValueError(f"failures lie between 0 and n, and n up to {MOST_SAMPLES}")
     if not np.all((d >= 0) & (d <= 1)):
         raise ValueError(f"bound lies in [0, 1], not {bound!r}")
     return s, total - s, d
@@ -391,7 +414,10 @@ def _first_count(
     n: ArrayLike, true_from: Callable[[NDArray[Any], NDArray[Any]], NDArray[np.bool_]]
 ) -> NDArray[np.int64]:
     """The smallest S in 0…n for which a condition monotone in S is true, n + 1 if none; vectorised."""
-    total = np.asarray(n, dtype=np.int64)
+    whole = np.asarray(n, dtype=np.float64)
+    if not ((whole >= 0) & (whole <= MOST_SAMPLES) & (whole == np.floor(whole))).all():
+        raise ValueError(f"n holds whole numbers from 0 to {MOST_SAMPLES}, not {n!r}")
+    total = whole.astype(np.int64)
     low, high = np.zeros_like(total), total + 1
     while np.any(low < high):
         middle = (low + high) // 2
@@ -411,7 +437,7 @@ def _binomial_critical(n: int, bound: float, alpha: float) -> tuple[int, int]:
     return int(below), int(above)
 
 
-def _detectable(n: int, below: int, above: int, power: float) -> tuple[float, float]:
+def _detectable(n: int, below: int, above: int, power: Power) -> tuple[float, float]:
     """P_p(S ≥ c) is the cdf at p of Beta(c, n − c + 1), so the rates are beta quantiles."""
     low = float(stats.beta.ppf(1 - power, below + 1, n - below)) if below >= 0 else -math.inf
     high = float(stats.beta.ppf(power, above, n - above + 1)) if above <= n else math.inf
@@ -423,7 +449,7 @@ def _samples(
     bound: float,
     rate: float,
     alpha: float,
-    power: float,
+    power: Power,
 ) -> int:
     check_rate("rate", rate)
     if rate == check_rate("bound", bound):
@@ -433,4 +459,4 @@ def _samples(
         low, high = detectable(n, bound, alpha, power)
         return rate >= high if rate > bound else rate <= low
 
-    return smallest_n(enough)
+    return smallest_n(enough, what=f"rate {rate!r} beside bound {bound!r}")

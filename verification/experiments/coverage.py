@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints, dot, group_sum
+from lpcb.boundary import checked
 from lpcb.engines.aggregate import Crowd, fit_layer
 from lpcb.lplr.aggregate import estimate
 from lpcb.lplr.ci import cap, interval
@@ -380,6 +381,7 @@ class Coverage:
     needed: QuantileInterval
 
 
+@checked
 def coverage(
     problem: Problem,
     n: int,
@@ -403,6 +405,7 @@ def coverage(
     return Coverage(fits, int((probes > 0).sum()), int((path_excess(data) > 0).sum()), width, needed)
 
 
+@checked
 def needed_width(
     problem: Problem,
     n: int,

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
+from lpcb.boundary import check_fields, checked
 from verification.evidence.tails import POWER, clopper_pearson
 
 Array = NDArray[np.float64]
@@ -54,11 +55,13 @@ class Counts:
     n2: int
 
     def __post_init__(self) -> None:
+        check_fields(self)
         for k, n in ((self.k1, self.n1), (self.k2, self.n2)):
             if not (0 <= k <= n and n >= 1):
                 raise ValueError(f"counts are 0 <= k <= n with n >= 1, not {k!r} of {n!r}")
 
 
+@checked
 def epsilon_low(counts: Counts, delta: float = 0.0, alpha: float = 0.01) -> float:
     """The largest ε for which P ≤ e^ε Q + δ is refuted at level alpha; 0 if none is.
 
@@ -69,6 +72,7 @@ def epsilon_low(counts: Counts, delta: float = 0.0, alpha: float = 0.01) -> floa
     return _epsilon_low(counts, float(delta), float(alpha))
 
 
+@checked
 def delta_low(counts: Counts, epsilon: float, alpha: float = 0.01) -> float:
     """The largest δ for which P ≤ e^ε Q + δ is refuted at level alpha; 0 if none is.
 
@@ -82,6 +86,7 @@ def delta_low(counts: Counts, epsilon: float, alpha: float = 0.01) -> float:
     return _largest(region, lambda delta: (epsilon, delta), alpha, 1.0)
 
 
+@checked
 def refutes(
     counts: Counts, epsilon: float, delta: float = 0.0, alpha: float = 0.01, by: Bound = "epsilon"
 ) -> bool:
@@ -98,6 +103,7 @@ def refutes(
     return region is not None and region.certified(epsilon, delta, alpha * (1 - NUISANCE))
 
 
+@checked
 def detectable(
     n1: int, n2: int, q: float, epsilon: float, delta: float = 0.0, alpha: float = 0.01, power: float = POWER
 ) -> float:
