@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpcb.arrays import Array, Ints, group_sum
+from lpcb.boundary import checked
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import Oracle, parents_of
 from lpcb.lplr.pcr import Components, pcr
@@ -131,6 +132,7 @@ class Client:
     id: int
     spec: Spec
 
+    @checked
     def report(self, view: View, phi: ArrayLike, action: int, y: float, rng: np.random.Generator) -> Report:
         """This user's private report on having seen reward y for ``action`` with features phi.
 
