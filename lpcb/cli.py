@@ -10,11 +10,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
 
 from lpcb.compare import Comparison, compare
+from lpcb.console import counting, say, show_table, tell
 from lpcb.engines import Run, aggregate, stream
 from lpcb.files import check_target, write_atomic
 from lpcb.plots import RegretCurve, regret_svg
@@ -118,19 +116,8 @@ def _compare(
     json_file: Path | None,
     plot: Path | None,
 ) -> None:
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("comparing")
-        result = compare(
-            problem,
-            horizon,
-            alpha,
-            beta,
-            scale,
-            seeds,
-            seed,
-            lambda done, of: progress.update(task, completed=done, total=of),
-        )
+    with counting("comparing") as progress:
+        result = compare(problem, horizon, alpha, beta, scale, seeds, seed, progress)
     if json_file is not None:
         write_atomic(json_file, json.dumps(result.as_dict(), indent=1) + "\n")
     if plot is not None:
@@ -140,19 +127,19 @@ def _compare(
 
 
 def _print_comparison(result: Comparison, written: list[Path]) -> None:
-    console = Console()
-    table = Table(title=f"{result.problem.name}, T = {result.horizon:.3g}, {result.seeds} seeds")
-    for column in ("algorithm", "privacy", "form", "regret (median)", "range over seeds", "runs covered"):
-        table.add_column(column)
+    rows = []
     for one in result.competitors:
         low, middle, high = one.total.min(), np.median(one.total), one.total.max()
         covered = "" if one.covered is None else f"{one.covered:.0%}"
-        table.add_row(one.name, one.privacy, one.form, f"{middle:.4g}", f"{low:.4g} to {high:.4g}", covered)
-    console.print(table)
-    for name, reason in result.left_out.items():
-        console.print(f"left out: {name}: {reason}")
-    for path in written:
-        console.print(f"written: {path}")
+        rows.append((one.name, one.privacy, one.form, f"{middle:.4g}", f"{low:.3g} to {high:.3g}", covered))
+    show_table(
+        ("algorithm", "privacy", "form", "median regret", "range over seeds", "covered"),
+        rows,
+        f"{result.problem.name}, T = {result.horizon:.3g}, {result.seeds} seeds",
+        frozenset({"median regret", "range over seeds", "covered"}),
+    )
+    tell(*(f"Left out: {name}: {reason}." for name, reason in result.left_out.items()))
+    say(*(f"Written: {path}" for path in written))
 
 
 def _known(repairs: list[str]) -> frozenset[str]:
@@ -174,12 +161,8 @@ def _problem(
 def _run(problem: Problem, spec: Spec, engine: Engine, seeds: int, seed: int) -> Run:
     rng = np.random.default_rng(seed)
     execute = stream.run if engine is Engine.stream else aggregate.run
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("simulating")
-        return execute(
-            problem, spec, seeds, rng, lambda done, of: progress.update(task, completed=done, total=of)
-        )
+    with counting("simulating") as progress:
+        return execute(problem, spec, seeds, rng, progress)
 
 
 def as_dict(run: Run, engine: str, variant: str, seed: int) -> dict[str, Any]:
@@ -220,25 +203,21 @@ def _plot(run: Run, variant: str) -> str:
 
 
 def _print(run: Run, written: list[Path]) -> None:
-    console = Console()
-    table = Table(title=f"{run.problem.name}, T = {run.spec.horizon:.3g}, {len(run.regret)} seeds")
-    table.add_column("what")
-    table.add_column("median", justify="right")
-    table.add_column("range over seeds", justify="right")
     uniform = run.problem.uniform_regret * run.spec.horizon
-    rows = {"regret": run.total_regret}
+    values = {"regret": run.total_regret}
     if uniform > 0:
-        rows["regret / uniform's"] = run.total_regret / uniform
-    rows["mean interval at the end"] = run.width[:, -1]
-    for name, values in rows.items():
-        table.add_row(name, f"{np.median(values):.4g}", f"{values.min():.4g} to {values.max():.4g}")
+        values["regret / uniform's"] = run.total_regret / uniform
+    values["mean interval at the end"] = run.width[:, -1]
+    rows = [(name, f"{np.median(v):.4g}", f"{v.min():.4g} to {v.max():.4g}") for name, v in values.items()]
     for name, when in run.onset().items():
         known = sorted(t for t in when if t is not None)
         reached = f"{known[0]:.3g} to {known[-1]:.3g}" if known else "never"
-        table.add_row(name.replace("_", " ") + " at T", f"{len(known)} of {len(when)} seeds", reached)
-    table.add_row(
-        "every interval covered", f"{run.covered.all(axis=1).sum()} of {len(run.covered)} seeds", ""
+        rows.append((name.replace("_", " ") + " at T", f"{len(known)} of {len(when)} seeds", reached))
+    covered = f"{run.covered.all(axis=1).sum()} of {len(run.covered)} seeds"
+    show_table(
+        ("what", "median", "range over seeds"),
+        [*rows, ("every interval covered", covered, "")],
+        f"{run.problem.name}, T = {run.spec.horizon:.3g}, {len(run.regret)} seeds",
+        frozenset({"median", "range over seeds"}),
     )
-    console.print(table)
-    for path in written:
-        console.print(f"written: {path}")
+    say(*(f"Written: {path}" for path in written))

@@ -11,6 +11,7 @@ import typer
 
 from lpcb.cli import simulate
 from lpcb.files import check_target
+from lpcb.plan_cli import plan_command
 from verification import baseline
 from verification.alarms_cli import app as alarms_app
 from verification.audit_cli import audit_command
@@ -233,6 +234,7 @@ app.command()(simulate)
 app.command("audit")(audit_command)
 app.add_typer(alarms_app, name="alarms")
 app.command("mutants")(mutants_command)
+app.command("plan")(plan_command)
 
 
 def _list(registry: Registry) -> None:

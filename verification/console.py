@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from typer.core import TyperGroup
 
+from lpcb.console import say, show_table, tell
 from verification.execute import RowTask
 from verification.runner import Event, IncompleteError
 
-STYLES = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
-
-
-def say(*lines: str) -> None:
-    """Plain text on stdout, unbroken so that commands can be copied."""
-    for line in lines:
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+__all__ = ["CleanGroup", "brief", "complain", "progress", "say", "show_table", "tell"]
 
 
 def complain(message: str) -> None:
     """One red line on stderr."""
     Console(stderr=True).print(f"[red]{escape(message)}[/red]", highlight=False, soft_wrap=True)
-
-
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> None:
-    """A table in which nothing is cut off: long cells are folded."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*(f"[{STYLES[cell]}]{cell}[/]" if cell in STYLES else escape(cell) for cell in row))
-    Console().print(table)
 
 
 def brief(value: Any, length: int = 300) -> str:
