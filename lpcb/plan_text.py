@@ -24,7 +24,7 @@ DEFINITION = (
 LADDER = (
     ("sampling", "sampling, one fit per bin"),
     ("privacy noise", "sampling and privacy"),
-    ("confidence 1 - 1/T^2 in every bin", "confidence 1 - 1/T^2 for all bins"),
+    ("confidence 1 - 1/T^2 in every bin", "... for all bins (union bound)"),
     ("errors carried through the layers", "carried through the layers"),
     ("the printed constants", "printed constants"),
 )

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 from typer.testing import CliRunner
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, lpcb, report_in
@@ -151,17 +152,64 @@ def test_explain_says_what_is_claimed_and_what_came_of_it(tmp_path: Path) -> Non
     words = ["explain", "toy-largest", "--claims", SYNTHETIC, "--report", str(tmp_path / "report.json")]
     before = RUNNER.invoke(app, words)
     assert before.exit_code == 0
-    assert r"repaired: $\max x \le 1$, capped" in before.stdout
-    assert "says nothing about it" in before.stdout
+    assert "Claim as repaired\n  max x ≤ 1, capped\n" in before.stdout
+    assert "No verdict yet\n  Find out with: lpcb verify toy-largest" in before.stdout
     RUNNER.invoke(app, ["verify", "toy-largest", *TOY, "--out", str(tmp_path)])
     after = RUNNER.invoke(app, words)
-    assert "paper: REFUTED (expected None): largest: drew 1." in after.stdout
+    assert "REFUTED as printed, expected None" in after.stdout
+    assert "What is wrong:\n    - largest (" in after.stdout
     assert f"lpcb replay toy-largest:paper --report {tmp_path / 'report.json'}" in after.stdout
+
+
+def test_explain_falls_back_on_the_baseline(tmp_path: Path) -> None:
+    words = ["explain", "prop-4.1-matrix", "--report", str(tmp_path / "report.json")]
+    shown = RUNNER.invoke(app, words, env={"COLUMNS": "60"}).stdout
+    assert "REFUTED as printed" in shown
+    assert "HOLDS as repaired" in shown
+    assert "there is no report" in " ".join(shown.split())
+    assert "loss / budget of the matrix, first layer = ∞" in shown
+    commands = [line for line in shown.splitlines() if "lpcb" in line]
+    assert len(commands) == 2
+    assert all(len(line) <= 60 for line in shown.splitlines() if line not in commands)
+    found = json.loads(RUNNER.invoke(app, [*words, "--json", "-"]).stdout)
+    assert {v: r["verdict"] for v, r in found["verdicts"].items()} == {
+        "paper": "REFUTED",
+        "repaired": "HOLDS",
+    }
+    assert found["guards"] == ["replacement-sensitivity", "symmetric-noise"]
+
+
+def test_every_claim_can_be_explained_without_latex() -> None:
+    for id in load().claims:
+        shown = RUNNER.invoke(app, ["explain", id, "--report", "none.json"], env={"COLUMNS": "80"})
+        assert shown.exit_code == 0
+        assert "\\" not in shown.stdout, id
+        assert "$" not in shown.stdout, id
+        assert max(cell_len(line) for line in shown.stdout.splitlines()) <= 80, id
+
+
+def test_json_on_standard_output_stands_alone(tmp_path: Path) -> None:
+    listed = json.loads(RUNNER.invoke(app, ["verify", "--list", "--json", "-"]).stdout)
+    assert [claim["id"] for claim in listed["claims"]] == list(load().claims)
+    words = ["toy-mean", *TOY, "--quiet", "--json", "-"]
+    ran = json.loads(RUNNER.invoke(app, ["verify", *words, "--out", str(tmp_path)]).stdout)
+    assert ran["complete"]
+    assert [row["id"] for row in ran["rows"]] == ["toy-mean"] * len(ran["rows"])
+    judged = RUNNER.invoke(app, ["gate", *words])
+    found = json.loads(judged.stdout)
+    assert {change["row"] for change in found["changes"]} >= {"toy-mean:paper"}
+    assert judged.exit_code == 1
+    report = str(tmp_path / "report.json")
+    assert json.loads(RUNNER.invoke(app, ["diff", report, report, "--json", "-"]).stdout)["differences"] == []
+    again = RUNNER.invoke(
+        app, ["replay", "toy-mean:paper", "--claims", SYNTHETIC, "--report", report, "--json", "-"]
+    )
+    assert json.loads(again.stdout)["agrees"]
 
 
 def test_version_and_help() -> None:
     assert re.fullmatch(r"lpcb \S.*\n", RUNNER.invoke(app, ["--version"]).stdout)
     shown = RUNNER.invoke(app, ["--help"]).stdout
-    for command in ("verify", "gate", "replay", "explain", "diff", "simulate"):
+    for command in ("verify", "gate", "replay", "explain", "diff", "simulate", "plan", "audit"):
         assert command in shown
         assert "xample" in RUNNER.invoke(app, [command, "--help"]).stdout

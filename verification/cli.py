@@ -1,4 +1,4 @@
-"""The lpcb command: verify, gate, replay, explain, diff, audit, and lpcb's own simulate."""
+"""The lpcb command: verify, gate, replay, explain, diff, audit, and lpcb's own simulate and plan."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from lpcb.cli import simulate
 from lpcb.files import check_target
 from lpcb.plan_cli import plan_command
 from verification import baseline
+from verification.account import account, contents
 from verification.alarms_cli import app as alarms_app
 from verification.audit_cli import audit_command
-from verification.console import CleanGroup, brief, complain, progress, say, show_table
+from verification.console import CleanGroup, brief, complain, progress, say, show_table, tell, written
 from verification.diff import diff as compare_reports
+from verification.explain import explanation
+from verification.explain import show as show_explanation
 from verification.fingerprint import versions
 from verification.gate import Change, compare
-from verification.message import again, failure
+from verification.message import failure
 from verification.mutants_cli import mutants_command
 from verification.registry import Registry, load
 from verification.replay import replay as run_again
+from verification.report.model import sentences
 from verification.reportfile import read_report
 from verification.runner import ROW_TIMEOUT, Run, as_profile, as_variants, passed, resolve
 from verification.runner import verify as run_rows
@@ -48,6 +52,9 @@ BaselineFile = Annotated[
     Path | None, typer.Option("--baseline", help="Your own expectations, over the committed ones.")
 ]
 ReportFile = Annotated[Path, typer.Option("--report", help="The report to look at.")]
+JsonFile = Annotated[
+    Path | None, typer.Option("--json", help="Write it here as JSON; - is standard output, and nothing else.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 LATEST = Path("reports/latest")
@@ -83,13 +90,18 @@ def verify(
     baseline_file: BaselineFile = None,
     row_timeout: Annotated[float, typer.Option(help="Seconds for one row or shard.")] = ROW_TIMEOUT,
     quiet: Quiet = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Check claims and write report.json, .md, .html, junit.xml and timings.json.
+
+    With --json also a short account of the rows, or with --list of the claims.
+
+    Exit codes: 0 all rows as expected, 1 a row is not, 2 bad input, 3 incomplete (go on with --resume).
 
     Examples: lpcb verify --profile standard · lpcb verify lemma-4.2-psi --variant paper --out /tmp/r
     """
     if show_list:
-        _list(load(resolve(modules or [])))
+        _list(load(resolve(modules or [])), json_file)
         return
     expected = baseline.expectations(baseline_file)
     with progress(quiet) as bar:
@@ -107,12 +119,14 @@ def verify(
             expectations=expected,
             progress=bar,
         )
-    _show_rows(run.report)
-    for row in run.report["rows"]:
-        if not row["passed"]:
-            found = baseline.find(row, as_profile(profile), expected)
-            say(failure(row, found, profile, seed, out / "report.json", modules or []), "")
-    say(f"Reports: {out}")
+    if not written(json_file, account(run.report, out)):
+        _show_rows(run.report)
+        for row in run.report["rows"]:
+            if not row["passed"]:
+                found = baseline.find(row, as_profile(profile), expected)
+                say(failure(row, found, profile, seed, out / "report.json", modules or []), "")
+        tell(" ".join(sentences(run.report)[:3]), "")
+        say(f"Read it: {out / 'report.html'} or report.md; all numbers: report.json")
     _exit(run, f"lpcb verify … --out {out} --resume")
 
 
@@ -129,8 +143,11 @@ def gate(
     modules: Modules = None,
     baseline_file: BaselineFile = None,
     quiet: Quiet = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Compare a fresh run, or a report, with the committed verdicts and measures.
+
+    Exit codes: 0 nothing changed, 1 something did, 2 bad input, 3 incomplete run.
 
     Examples: lpcb gate --profile quick · lpcb gate --report reports/latest/report.json --update-baseline
     """
@@ -154,12 +171,16 @@ def gate(
     target = baseline_file or baseline.BASELINE
     fresh = update_baseline and not target.exists()
     found = compare(run.report, baseline.expectations(None if fresh else baseline_file), registry)
-    _show_changes(found, "from the baseline")
+    short = account(run.report, None) | {"changes": found, "updated": update_baseline}
+    silent = written(json_file, short)
+    if not silent:
+        _show_changes(found, "from the baseline")
     if run.report["complete"] and update_baseline:
         old = {} if fresh else baseline.read(target)
         baseline.write(target, baseline.updated(old, run.report["rows"], as_profile(profile), registry))
         found = compare(run.report, baseline.expectations(baseline_file), registry)
-        _show_changes(found, f"that {target.name} cannot take in")
+        if not silent:
+            _show_changes(found, f"that {target.name} cannot take in")
     _exit(run, "lpcb gate", bool(found))
 
 
@@ -170,18 +191,22 @@ def replay(
     ],
     report: ReportFile = LATEST / "report.json",
     modules: Modules = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Run a counterexample, or a row's evidence, again and compare it with what was recorded.
+
+    Exit codes: 0 it comes out the same, 1 it does not, 2 bad input.
 
     Examples: lpcb replay lemma-4.2-psi:paper · lpcb replay counterexample.json
     """
     pairs = run_again(target, report, load(resolve(modules or [])))
-    show_table(
-        ("evidence", "what", "recorded", "now"),
-        [(pair.evidence, pair.what, brief(pair.recorded), brief(pair.now)) for pair in pairs],
-    )
     agree = all(pair.agrees for pair in pairs)
-    say("It comes out the same." if agree else "It does not come out the same.")
+    if not written(json_file, {"schema": 1, "target": target, "agrees": agree, "values": pairs}):
+        show_table(
+            ("evidence", "what", "recorded", "now"),
+            [(pair.evidence, pair.what, brief(pair.recorded), brief(pair.now)) for pair in pairs],
+        )
+        say("It comes out the same." if agree else "It does not come out the same.")
     raise typer.Exit(0 if agree else 1)
 
 
@@ -190,43 +215,37 @@ def explain(
     claim: Annotated[str, typer.Argument(metavar="CLAIM")],
     report: ReportFile = LATEST / "report.json",
     modules: Modules = None,
+    json_file: JsonFile = None,
 ) -> None:
-    """Show what a claim says, how it is checked, and what came of it.
+    """Show what a claim says, how it is checked, what came of it, and what is wrong with it.
+
+    Without a report the verdicts are those of the committed baseline. Exit codes: 0, 2 bad input.
 
     Example: lpcb explain lemma-4.2-psi
     """
-    found = load(resolve(modules or [])).claim(claim)
-    say(f"{found.id}: {found.title}", "")
-    for variant in found.variants:
-        say(f"{variant}: {found.text(variant)}", "")
-    say(f"How: {found.method}", "", "Checks:")
-    say(*(f"  {check.name}{' (random)' if check.random else ''}" for check in found.checks))
-    if found.guards:
-        say("", f"Necessary for it: {', '.join(sorted(found.guards))}")
-    latest = read_report(report) if report.exists() else None
-    rows = [row for row in latest["rows"] if row["id"] == claim] if latest else []
-    say("", f"In {report}:" if rows else f"{report} says nothing about it.")
-    for row in rows:
-        assert latest is not None
-        say(f"  {row['variant']}: {row['verdict']} (expected {row['expected']}): {row['reason']}")
-        if row["counterexample"]:
-            say(f"    counterexample: {brief(row['counterexample']['input'])}")
-        say(f"    {again(claim, row['variant'], latest['profile'], latest['seed'], report, modules or [])}")
+    found = explanation(load(resolve(modules or [])).claim(claim), report, modules or [])
+    if not written(json_file, found):
+        show_explanation(found)
 
 
 @app.command()
 def diff(
     left: Annotated[Path, typer.Argument(metavar="A/report.json")],
     right: Annotated[Path, typer.Argument(metavar="B/report.json")],
+    json_file: JsonFile = None,
 ) -> None:
     """Show in what two reports differ.
+
+    Exit codes: 0 they are the same, 1 they differ, 2 bad input.
 
     Example: lpcb diff old/report.json new/report.json
     """
     found = compare_reports(read_report(left), read_report(right))
-    if found:
-        show_table(("row", "what", "A", "B"), [(d.row, d.what, brief(d.left), brief(d.right)) for d in found])
-    say(f"{len(found)} difference{'' if len(found) == 1 else 's'}.")
+    if not written(json_file, {"schema": 1, "differences": found}):
+        rows = [(d.row, d.what, brief(d.left), brief(d.right)) for d in found]
+        if rows:
+            show_table(("row", "what", "A", "B"), rows)
+        say(f"{len(found)} difference{'' if len(found) == 1 else 's'}.")
     raise typer.Exit(1 if found else 0)
 
 
@@ -237,7 +256,9 @@ app.command("mutants")(mutants_command)
 app.command("plan")(plan_command)
 
 
-def _list(registry: Registry) -> None:
+def _list(registry: Registry, json_file: Path | None) -> None:
+    if written(json_file, contents(registry)):
+        return
     rows = [(c.id, ", ".join(c.variants), str(len(c.checks)), c.title) for c in registry.claims.values()]
     show_table(("claim", "variants", "checks", "title"), rows)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -15,13 +17,25 @@ from typer.core import TyperGroup
 from lpcb.console import say, show_table, tell
 from verification.execute import RowTask
 from verification.runner import Event, IncompleteError
+from verification.serialise import canonical_json, write_atomic
 
-__all__ = ["CleanGroup", "brief", "complain", "progress", "say", "show_table", "tell"]
+__all__ = ["CleanGroup", "brief", "complain", "progress", "say", "show_table", "tell", "written"]
 
 
 def complain(message: str) -> None:
     """One red line on stderr."""
     Console(stderr=True).print(f"[red]{escape(message)}[/red]", highlight=False, soft_wrap=True)
+
+
+def written(path: Path | None, data: Any) -> bool:
+    """Writes ``data`` to ``path`` if there is one; True if standard output is taken by it."""
+    if path is None:
+        return False
+    if str(path) != "-":
+        write_atomic(path, canonical_json(data))
+        return False
+    sys.stdout.write(canonical_json(data))
+    return True
 
 
 def brief(value: Any, length: int = 300) -> str:

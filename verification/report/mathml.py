@@ -69,14 +69,14 @@ def _is_function(element: ElementTree.Element) -> bool:
 def spelled(latex: str) -> str:
     """One formula in Unicode characters on one line, or its source where it cannot be parsed."""
     math = parse(latex)
-    return latex if math is None else _SIGN.sub("−", " ".join(_spell(math).split()))
+    return latex if math is None else _SIGN.sub("−", " ".join(_spell(math).split())).strip()
 
 
 def _spell(element: ElementTree.Element) -> str:
     parts = [_spell(child) for child in element]
     match element.tag, parts:
         case "msub" | "munder", [base, low]:
-            return base + _script(low, "_")
+            return base.rstrip() + _script(low, "_") + (" " if base.endswith(" ") else "")
         case "msup", [base, high]:
             return base + _script(high, "^")
         case "msubsup" | "munderover", [base, low, high]:
@@ -90,6 +90,10 @@ def _spell(element: ElementTree.Element) -> str:
         case "mspace", _:
             return " "
     text = element.text or ""
+    if element.tag == "mo" and text == ",":
+        return ", "
+    if element.tag == "mo" and len(text) > 1 and text.isalpha():
+        return f" {text} "
     return f" {text} " if element.tag == "mo" and text in _SPACED else text + "".join(parts)
 
 
@@ -101,10 +105,12 @@ def _script(text: str, mark: str) -> str:
 
 
 def _grouped(text: str) -> str:
-    return text if len(text.strip()) == 1 or text.isalnum() else f"({text.strip()})"
+    """As it is where it reads as one sign, one number or one word; in brackets elsewhere."""
+    whole = len(text.strip()) == 1 or text.isdigit() or text.isalpha()
+    return text if whole else f"({text.strip()})"
 
 
-_SIGN = re.compile(r"(?:^|(?<=\())− ")
+_SIGN = re.compile(r"(?:^|(?<=[(\[{])|(?<=, )) ?− ")
 _SPACED = frozenset("=≤≥<>≈∼≪≫+−±×→∈")
 _ACCENTS = {"^": "\u0302", "~": "\u0303", "\u02dc": "\u0303", "\u00af": "\u0304", "\u02c9": "\u0304"}
-_RAISED = dict(zip("−0123456789+n⋆∗⊤′", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹⁺ⁿ⋆*ᵀ′", strict=True))
+_RAISED = dict(zip("−0123456789+n⋆∗*⊤′", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹⁺ⁿ⋆**ᵀ′", strict=True))
