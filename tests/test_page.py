@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ ARGUMENTS = (
     "--disable-sync",
 )
 LIGHT_AND_DARK = ("light", "dark")
-WIDTHS = (360, 1280)
+WIDTHS = (360, 400, 1280)
 CLAIMS = 45
 
 
@@ -214,3 +215,67 @@ def test_print_shows_what_is_folded_and_no_navigation(browser, directory):
     assert all(shown[0])
     assert shown[1] == [False]
     assert shown[2] == "rgb(253, 252, 250)"
+
+
+def test_headings_form_an_outline(browser, directory):
+    show(browser, directory)
+    levels = browser.execute_script(
+        "return [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => Number(h.tagName[1]))"
+    )
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert [b for a, b in pairwise(levels) if b > a + 1] == []
+    empty = (
+        "return [...document.querySelectorAll('h1, h2, h3, h4')].filter(h => !h.textContent.trim()).length"
+    )
+    assert browser.execute_script(empty) == 0
+
+
+def test_the_page_says_its_language_and_has_one_main_part(browser, directory):
+    show(browser, directory)
+    assert browser.execute_script("return document.documentElement.lang") == "en"
+    assert browser.execute_script("return document.querySelectorAll('main').length") == 1
+    nameless = "return [...document.querySelectorAll('nav, [role=region]')].filter(e => !e.ariaLabel).length"
+    assert browser.execute_script(nameless) == 0
+
+
+def test_figures_have_a_name_and_a_description(browser, directory):
+    show(browser, directory)
+    found = browser.execute_script("""
+        const words = id => document.getElementById(id)?.textContent.trim().length || 0;
+        return [...document.querySelectorAll('svg')].map(svg => [
+            svg.getAttribute('role'), (svg.getAttribute('aria-labelledby') || '').split(' ').map(words),
+            svg.closest('figure')?.querySelector('figcaption')?.textContent.trim().length || 0]);
+    """)
+    assert len(found) >= 20
+    assert {role for role, *_ in found} == {"img"}
+    assert all(len(names) == 2 and min(names) > 3 for _, names, _ in found), "a title and a description"
+    assert min(caption for *_, caption in found) > 10
+    assert browser.execute_script("return [...document.images].filter(i => !i.alt).length") == 0
+
+
+def test_table_headers_say_what_they_head(browser, directory):
+    show(browser, directory)
+    scopes = browser.execute_script(
+        "return [...document.querySelectorAll('th')].map(t => t.getAttribute('scope'))"
+    )
+    assert set(scopes) == {"col", "row"}
+    bare = "return [...document.querySelectorAll('table')].filter(t => !t.caption || !t.tHead).length"
+    assert browser.execute_script(bare) == 0
+
+
+def test_whatever_scrolls_can_be_reached_by_keyboard(browser, directory):
+    """Formulas wider than a phone are left to the browser, which lets the keyboard scroll what has no stops."""
+    show(browser, directory, 400)
+    lost = browser.execute_script("""
+        return [...document.querySelectorAll('body *')].filter(e =>
+            /(auto|scroll)/.test(getComputedStyle(e).overflowX) && e.scrollWidth > e.clientWidth + 1
+            && e.tabIndex < 0 && !e.matches('.long')).map(e => e.outerHTML.slice(0, 120));
+    """)
+    assert lost == []
+
+
+def test_ids_are_unique(browser, directory):
+    show(browser, directory)
+    ids = browser.execute_script("return [...document.querySelectorAll('[id]')].map(e => e.id)")
+    assert len(ids) == len(set(ids))

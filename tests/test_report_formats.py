@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 import pytest
 
 from lpcb.spec import REPAIRS
-from tests.data_report import evidence, report, row
-from verification.report import junit, markdown, model
+from tests.data_report import evidence, measure, report, row
+from verification.registry import load
+from verification.report import constants, junit, markdown, model
 from verification.report.prose import clean
 
 
@@ -77,9 +78,11 @@ def test_the_summary_counts_the_repaired_statements():
     rows = [statement("HOLDS", "repaired", "a"), statement("UNDECIDED", "repaired", "b")]
     assert (
         model.sentences(small(*rows))[1]
-        == "After the repairs, 1 of 2 holds, 0 are refuted and 1 is undecided."
+        == "After 9 repairs, 1 of 2 repaired statements holds, 0 are refuted and 1 is undecided."
     )
-    assert model.sentences(small(rows[0]))[1] == "After the repairs, 1 of 1 holds."
+    both = [rows[0], statement("HOLDS", "repaired", "c")]
+    assert model.sentences(small(*both))[1] == "After 9 repairs all 2 repaired statements hold."
+    assert model.sentences(small(rows[0]))[1] == "After 9 repairs the repaired statement holds."
 
 
 def test_the_false_alarm_probability_is_the_sum_over_all_evidence():
@@ -175,3 +178,16 @@ def test_errata_name_every_fault_of_a_statement():
     faults = next(claim for claim in model.view(given).errata if claim.id == refuted["id"]).faults
     assert [e["check"] for e in faults][-1] == "a second fault"
     assert "a second fault" in markdown.render(given)
+
+
+def test_constants_are_looked_up_in_the_rows():
+    value = measure(1 / 6, 0.16666, 0.16667)
+    made = statement("HOLDS", "repaired", "lemma-A.1") | {"measures": {"sharp constant of KL": value}}
+    (line,) = constants.table(small(made))
+    assert line.cell("sharp") == "0.166667 in [0.16666, 0.16667]"
+    assert line.cell("needed") == "–"
+    assert constants.table(small()) == []
+
+
+def test_every_constant_names_a_claim():
+    assert {constant.claim for constant in constants.CONSTANTS} <= set(load().claims)

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from verification.report import prose
+from verification.report.constants import table
 from verification.report.environment import environment
 from verification.report.gate import Studies, gate_view
 from verification.report.model import sentences, view
@@ -20,7 +21,11 @@ def render(report: Json, studies: Studies | None = None) -> str:
     env.filters["code"] = code
     env.filters["fenced"] = fenced
     text = env.get_template("report.md.j2").render(
-        report=report, view=view(report), sentences=sentences(report), gate=gate_view(report, studies)
+        report=report,
+        view=view(report),
+        sentences=sentences(report),
+        constants=table(report),
+        gate=gate_view(report, studies),
     )
     return text.rstrip() + "\n"
 

@@ -69,7 +69,9 @@ def _is_function(element: ElementTree.Element) -> bool:
 def spelled(latex: str) -> str:
     """One formula in Unicode characters on one line, or its source where it cannot be parsed."""
     math = parse(latex)
-    return latex if math is None else _SIGN.sub("−", " ".join(_spell(math).split())).strip()
+    return (
+        latex if math is None else _SIGN.sub("−", " ".join(_spell(math).split())).strip().replace(" {", "{")
+    )
 
 
 def _spell(element: ElementTree.Element) -> str:

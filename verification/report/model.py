@@ -177,9 +177,13 @@ def _outcome(rows: Sequence[Json], variant: Variant) -> str:
         plural = "statement" if len(rows) == 1 else "statements"
         head = f"Of {len(rows)} {plural} of the paper as printed, {_verb(count['HOLDS'], 'holds', 'hold')}, "
         return head + f"{_verb(count['REFUTED'], 'is', 'are')} refuted and {_undecided(count)}."
-    head = f"After the repairs, {count['HOLDS']} of {len(rows)} {'holds' if count['HOLDS'] == 1 else 'hold'}"
     if count["HOLDS"] == len(rows):
-        return head + "."
+        those = (
+            f"all {len(rows)} repaired statements hold" if len(rows) > 1 else "the repaired statement holds"
+        )
+        return f"After {len(REPAIRS)} repairs {those}."
+    of = f"of {len(rows)} repaired statements"
+    head = f"After {len(REPAIRS)} repairs, {count['HOLDS']} {of} {'holds' if count['HOLDS'] == 1 else 'hold'}"
     return head + f", {_verb(count['REFUTED'], 'is', 'are')} refuted and {_undecided(count)}."
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from markupsafe import Markup
 
 from verification.report import prose
+from verification.report.constants import table
 from verification.report.environment import environment
 from verification.report.gate import Studies, gate_view
 from verification.report.model import sentences, view
@@ -30,6 +31,7 @@ def render(report: Json, studies: Studies | None = None) -> str:
         view=view(report),
         sentences=sentences(report),
         gate=gate_view(report, studies),
+        constants=table(report),
         style=Markup(stylesheet()),
     )
 
