@@ -2,8 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+PROFILE ?= standard
+CHROMIUM ?= chromium
 
-.PHONY: verify report regret test lint benchmarks clean
+.PHONY: verify report regret picture readme test lint benchmarks clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -12,7 +14,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 verify: $(VENV)/installed
-	$(BIN)/lpcb verify --profile standard --out reports/latest
+	$(BIN)/lpcb verify --profile $(PROFILE) --out reports/latest
 
 report: verify
 	cp reports/latest/report.md reports/latest/report.html reports/
@@ -20,6 +22,14 @@ report: verify
 # The full regret figure, reports/regret.*: some minutes.
 regret: $(VENV)/installed
 	$(BIN)/python -m verification.regret_study --out reports --jobs 2
+
+# The README's picture, from the committed report; and what the README shows under its commands.
+picture:
+	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,900 \
+		--screenshot=$(CURDIR)/docs/summary.png file://$(CURDIR)/reports/report.html
+
+readme: $(VENV)/installed
+	$(BIN)/python -m tests.support.readme
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -n auto

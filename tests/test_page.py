@@ -265,7 +265,7 @@ def test_table_headers_say_what_they_head(browser, directory):
 
 
 def test_whatever_scrolls_can_be_reached_by_keyboard(browser, directory):
-    """Formulas wider than a phone are left to the browser, which lets the keyboard scroll what has no stops."""
+    """Wide formulas are left to the browser: the keyboard scrolls what has no stops."""
     show(browser, directory, 400)
     lost = browser.execute_script("""
         return [...document.querySelectorAll('body *')].filter(e =>
