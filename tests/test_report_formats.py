@@ -184,8 +184,10 @@ def test_constants_are_looked_up_in_the_rows():
     value = measure(1 / 6, 0.16666, 0.16667)
     made = statement("HOLDS", "repaired", "lemma-A.1") | {"measures": {"sharp constant of KL": value}}
     (line,) = constants.table(small(made))
-    assert line.cell("sharp") == "0.166667 in [0.16666, 0.16667]"
+    assert line.cell("sharp") == "0.1667"
     assert line.cell("needed") == "–"
+    made["measures"] = {"sharp constant of KL": measure(0.2, 0.1, "inf")}
+    assert constants.table(small(made))[0].cell("sharp") == "0.2 in [0.1, ∞)"
     assert constants.table(small()) == []
 
 

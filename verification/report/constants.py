@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from verification.report.environment import measured
+from verification.report.quantities import interval, number
 
 
 @dataclass(frozen=True)
@@ -92,16 +92,17 @@ CONSTANTS = (
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table; ``found`` is a value and its interval as text."""
+    """One line of the table, with the measure that was found."""
 
     constant: Constant
-    found: Mapping[str, str]
+    found: Mapping[str, Any]
 
     def cell(self, kind: str) -> str:
+        """Four digits, and the interval where they do not say it all."""
         if kind != self.constant.kind:
             return "–"
-        value, interval = self.found["value"], self.found["interval"]
-        return value if interval == "exact" else f"{value} in {interval}"
+        value, low, high = (number(x) for x in (self.found["value"], *self.found["interval"]))
+        return value if low == high else f"{value} in {interval(low, high)}"
 
 
 def table(report: Mapping[str, Any]) -> list[Line]:
@@ -112,5 +113,5 @@ def table(report: Mapping[str, Any]) -> list[Line]:
         measures = (row["measures"] for row in rows if row["id"] == constant.claim)
         found = next((m[constant.measure] for m in measures if constant.measure in m), None)
         if found is not None:
-            out.append(Line(constant, measured(found)))
+            out.append(Line(constant, found))
     return out
