@@ -50,7 +50,7 @@ def test_the_whole_section_is_there(given):
         "2 of 3 small mistakes",
         "Not caught: ",
         "1 more changes nothing, provably.",
-        "A run of the quick profile takes about 97 s.",
+        "The fastest run of the quick profile took 97 s.",
         "The study of levels took 38 minutes",
         "The mutants took 2 minutes.",
     ):

