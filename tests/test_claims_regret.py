@@ -125,7 +125,13 @@ def test_without_the_repair_best_actions_are_lost_for_good() -> None:
 
 
 def test_a_bound_above_2T_is_no_evidence() -> None:
-    found = row("thm-4.6-bound")
+    """As printed nothing else decides; as repaired the proof does, and runs still say nothing."""
+    runs = theorem_4_6.below_bound(claim.Context("thm-4.6-bound", Setting("repaired", "quick")))
+    printed = [e for e in runs.evidence if "scaled" not in e.check]
+    assert printed
+    assert {(e.verdict, e.role) for e in printed} == {("UNDECIDED", "supports")}
+    assert all("vacuous below" in e.note for e in printed)
+    found = row("thm-4.6-bound", "paper")
     assert found["verdict"] == "UNDECIDED"
     assert "vacuous below" in found["reason"]
 
@@ -230,21 +236,24 @@ def test_a_run_above_the_bound_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("horizon", [10**7, 10**18])
-def test_formula_is_the_specification_and_the_sum_over_epochs(d: int, horizon: int) -> None:
+@pytest.mark.parametrize(("variant", "growth"), [("paper", 2.54), ("repaired", 3.02)])
+def test_formula_is_the_specification_and_the_sum_over_epochs(
+    d: int, horizon: int, variant: Any, growth: float
+) -> None:
     spec = Spec(d, 3, horizon, 0.5, activation=0.3, width=0.2)
-    formula = onset.Formula(d, 3, 0.5, math.log(horizon), activation=0.3, width=0.2)
+    formula = onset.Formula(d, 3, 0.5, math.log(horizon), 0.3, 0.2, variant)
     g = spec.gamma
     K = spec.kappa3 * g**2 * (d + 1) ** 4 + spec.kappa2 * g * d**2
     K += max(spec.kappa1 * g**2 * (d + 1) ** 3, spec.kappa1_prime * g * d**1.5)
     assert pytest.approx(K) == formula.K
     assert formula.M == spec.M
     assert formula.threshold == pytest.approx(spec.kappa1 * g**2 * (d + 1) ** 3)
-    mad = (2.54 * spec.M) ** d * 12 * K
+    mad = (growth * spec.M) ** d * 12 * K
     rest = sum(r * mad / math.sqrt(spec.epoch_length(tau - 1) / (2 * d)) for tau, r in spec.epochs()[1:])
     assert math.exp(formula.chain()) == pytest.approx(
         2 * spec.first_epoch + 2 * (1 - 1 / 3) * 9 * rest, rel=1e-6
     )
-    bound = (2.54 / spec.b) ** d * 9 * d**5 * math.log(48 * d * horizon / spec.b) ** 2 / 0.5
+    bound = (growth / spec.b) ** d * 9 * d**5 * math.log(48 * d * horizon / spec.b) ** 2 / 0.5
     assert math.exp(formula.shape()) == pytest.approx(bound * horizon ** (0.5 + 2 * spec.b))
 
 

@@ -164,7 +164,7 @@ def _overtaking_bound(T: Array, regret: Array) -> dict[str, Measure]:
     """Where unavoidable regret, rate c / ln T a round, would pass the chain's bound."""
     c = float((regret.mean(axis=0) / T * np.log(T)).mean())
     grid = np.arange(41.0, 400.0, 0.5)
-    over = [x for x in grid if math.log(c / x) + x > Formula(2, 2, 1.0, float(x)).chain()]
+    over = [x for x in grid if math.log(c / x) + x > Formula(2, 2, 1.0, float(x), variant="paper").chain()]
     where = math.exp(over[0]) if over else math.inf
     name = "T at which unavoidable regret passes the bound"
     return {name: Measure(where, (where, where), "rounds", "extrapolated")}
