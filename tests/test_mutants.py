@@ -27,7 +27,7 @@ from lpcb.spec import PAPER, REPAIRED, REPAIRS
 from tests.support.command import lpcb
 from verification import baseline
 from verification.cli import app
-from verification.mutants import EQUIVALENT, MUTANTS, Mutant, place, source
+from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
 from verification.mutants.kill import affected, judge, side_by_side
 from verification.mutants.matrix import Progress
 from verification.mutants.observe import Seen
@@ -215,6 +215,28 @@ def test_finished_mutants_are_kept_and_broken_lines_are_not(tmp_path: Path) -> N
         file.write('{"code": "one", "key": "cut", "see')
     assert Progress(path, "one").done == {"k": [PLAIN["x:repaired"]]}
     assert Progress(path, "two").done == {}
+
+
+def test_the_matrix_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = place(A.edit)
+    assert line is not None
+    rows = {"x:repaired": (("lpcb.spec", line),), "y:paper": (("lpcb.spec", line),), "z:paper": ()}
+    plain = {row: Seen(row, (), (), None, 1.0, calls) for row, calls in rows.items()}
+    ran: list[tuple[str, ...]] = []
+
+    def observed(edits: tuple[Edit, ...], rows: list[str], seed: int) -> list[Seen]:
+        ran.append(tuple(rows))
+        return [Seen(row, (("verdict", "HOLDS", "REFUTED"),), (), None, 1.0) for row in rows]
+
+    monkeypatch.setattr(matrix, "reference", lambda rows, seed, jobs, calls: plain)
+    monkeypatch.setattr(matrix, "observed", observed)
+    other = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 1"), "y:paper")
+    (first,) = matrix.run_matrix([A], 0, 1, tmp_path / "out.jsonl")
+    both = matrix.run_matrix([A, other], 0, 2, tmp_path / "out.jsonl")
+    assert ran == [("x:repaired", "y:paper")] * 2  # once for each, and never the row that does not call it
+    assert both[0] == first
+    assert (first.by, first.also) == ("verdict", ("y:paper",))
+    assert both[1].also == ("x:repaired",)
 
 
 def test_results_come_in_the_order_of_the_table() -> None:
