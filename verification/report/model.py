@@ -152,9 +152,8 @@ def sentences(report: Json) -> list[str]:
     rows = report["rows"]
     out = [_outcome([row for row in rows if row["variant"] == variant], variant) for variant in VARIANTS]
     as_expected = sum(not failed(row) for row in rows)
-    total = (
-        f"all {len(rows)} rows are" if as_expected == len(rows) else f"{as_expected} of {len(rows)} rows are"
-    )
+    every = "the row is" if len(rows) == 1 else f"all {len(rows)} rows are"
+    total = every if as_expected == len(rows) else f"{as_expected} of {len(rows)} rows are"
     out.append(f"Compared with the committed baseline, {total} as expected.")
     risk = false_alarm(rows)
     if risk > 0:
