@@ -24,7 +24,6 @@ from lpcb.engines.run import points
 from lpcb.lplr import pcr
 from lpcb.lplr.update import Statistics
 from lpcb.spec import PAPER, REPAIRED, REPAIRS
-from tests.support.command import lpcb
 from verification import baseline
 from verification.cli import app
 from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
@@ -266,8 +265,9 @@ MUTANTS = tuple(
 
 def test_a_kill_a_survivor_and_a_crash(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN)
-    result = lpcb("mutants", "--mutants", tmp_path / "own.py", "--jobs", 2, "--json", tmp_path / "out.json")
-    assert result.returncode == 1, result.stderr
+    words = ["--mutants", str(tmp_path / "own.py"), "--jobs", "2", "--json", str(tmp_path / "out.json")]
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["mutants", *words])
+    assert result.exit_code == 1, result.stderr
     assert "1 of 3 mutants killed by the row they name, 1 survived, 1 crashed" in result.stdout
     found = json.loads((tmp_path / "out.json").read_text())["mutants"]
     assert [(m["name"], m["killed"], m["by"]) for m in found] == [
