@@ -48,7 +48,7 @@ GRIDS = (
 )
 """Grids found once by a wider search: the maximum lies inside at every horizon looked at."""
 STREAMS = (
-    BaselineGrid("linucb", 0.5, (6.0, 12.0, 24.0, 48.0), 0.5, streamed=True),
+    BaselineGrid("linucb", 0.5, (3.0, 6.0, 12.0, 24.0), 0.5, streamed=True),
     BaselineGrid("ldp_linucb", 0.25, (2.0, 4.0, 8.0, 16.0), 0.75, streamed=True),
     BaselineGrid("input_perturbation", 0.0, (LARGEST,), 1.0, streamed=True, why=EARLY),
 )

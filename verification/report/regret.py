@@ -132,7 +132,7 @@ def markdown(curves: list[Json]) -> str:
         "# Worst-case regret of all algorithms",
         "Made by `python -m verification.regret_study --out reports`; `regret.json` has every seed's regret. "
         "The worst instance at each T is searched in families that scale with T, and other seeds are run on "
-        "it. Baselines are run on F(s): streamed user by user to T = 1e5, beyond in forms that change their "
+        "it. Baselines are run on F(s): streamed user by user to T = 1e6, beyond in forms that change their "
         "policy rarely.",
         "![Worst-case regret against T](regret.svg)",
         *(_markdown(table) for table in tables),
