@@ -230,7 +230,7 @@ def test_useless_randomizers_are_named(draw: Any, words: str) -> None:
         ({"confidence": 1.0}, "confidence"),
         ({"confidence": 0.0}, "confidence"),
         ({"samples": 10}, "samples"),
-        ({"samples": 1e6}, "samples"),
+        ({"samples": 1e6 + 0.5}, "samples"),
         ({"pair": None}, "exactly one of pair"),
         ({"pairs": [(0, 1)]}, "exactly one of pair"),
         ({"pair": (0, 1, 2)}, "pair is two inputs"),

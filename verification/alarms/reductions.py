@@ -20,6 +20,8 @@ FEWER_SAMPLES = (
     Edit(f"{_CLAIMS}.intro_lower_regret", '{"quick": 6,', '{"quick": 2 * 50,'),
     Edit(f"{_CLAIMS}.theorem_2_1_rate", '{"quick": 1000,', '{"quick": 40,'),
     Edit(f"{_CLAIMS}.theorem_2_1_rate", "DRAWN_SEEDS = 100", "DRAWN_SEEDS = 2"),
+    Edit(f"{_CLAIMS}.theorem_2_1_rate", "BOUND_SEEDS = 1000", "BOUND_SEEDS = 40"),
+    Edit(f"{_CLAIMS}.theorem_2_1_rate", "RESPONSE_SEEDS = 6000", "RESPONSE_SEEDS = 60"),
     Edit(f"{_CLAIMS}.theorem_2_2_estimators", '{"quick": 1500,', '{"quick": 40,'),
     Edit(
         f"{_CLAIMS}.theorem_2_2_estimators",
@@ -59,8 +61,18 @@ FEWER_SAMPLES = (
     Edit(f"{_EXPERIMENTS}.fits", "FITS = 3000", "FITS = 100 * 50"),
     Edit(f"{_EXPERIMENTS}.interval_cases", "REPEATS = 300", "REPEATS = 20 * 50"),
     Edit(f"{_EXPERIMENTS}.interval_cases", '_run, {"quick": 3,', '_run, {"quick": 1,'),
-    Edit(f"{_EXPERIMENTS}.interval_scaled", "REPEATS = 1500", "REPEATS = 60 * 50"),
+    Edit(
+        f"{_EXPERIMENTS}.interval_scaled",
+        "{0.5: 100, 0.2: 250, 0.05: 750, 0.01: 2400}",
+        "{0.5: 10 * 50, 0.2: 10 * 50, 0.05: 20 * 50, 0.01: 40 * 50}",
+    ),
     Edit(f"{_EXPERIMENTS}.interval_scaled", '_run, {"quick": 2,', '_run, {"quick": 1,'),
+    Edit(
+        f"{_EXPERIMENTS}.interval_deltas",
+        "{0.5: 60, 0.2: 150, 0.05: 600, 0.01: 1800}",
+        "{0.5: 10 * 50, 0.2: 10 * 50, 0.05: 20 * 50, 0.01: 20 * 50}",
+    ),
+    Edit(f"{_EXPERIMENTS}.interval_deltas", '_run, {"quick": 2,', '_run, {"quick": 1,'),
     Edit(f"{_EXPERIMENTS}.interval_needed", "REPEATS = 300", "REPEATS = 20 * 50"),
     Edit(f"{_EXPERIMENTS}.interval_needed", '_run, {"quick": 2,', '_run, {"quick": 1,'),
     Edit(f"{_EXPERIMENTS}.interval_rates", "REPEATS = 60", "REPEATS = 10 * 50"),
@@ -68,12 +80,14 @@ FEWER_SAMPLES = (
     Edit(f"{_EXPERIMENTS}.envelopes", 'SEARCH = {"quick": 4,', 'SEARCH = {"quick": 1,'),
     Edit(f"{_EXPERIMENTS}.envelopes", 'FRESH = {"quick": 48,', 'FRESH = {"quick": 10 * 50,'),
     Edit(f"{_EXPERIMENTS}.envelopes", 'spec, {"quick": 48,', 'spec, {"quick": 4 * 50,'),
-    Edit(f"{_EXPERIMENTS}.envelopes", "T, 1.0, 8, rng", "T, 1.0, 2, rng"),
-    Edit(f"{_EXPERIMENTS}.envelopes", "T, 1.0, 40, rng", "T, 1.0, 10 * 50, rng"),
+    Edit(f"{_EXPERIMENTS}.baseline_envelopes", "SEARCH, FRESH = 12, 48", "SEARCH, FRESH = 2, 10 * 50"),
+    Edit(f"{_EXPERIMENTS}.rare_noise", "SAMPLES = 20_000", "SAMPLES = 1000"),
     Edit(f"{_CLAIMS}.lemma_a1", '{"quick": 100_000,', '{"quick": 2000,'),
     Edit(f"{_CLAIMS}.conformance", '{"quick": 110,', '{"quick": 10 * 50,'),
     Edit(f"{_CLAIMS}.conformance_baselines", "SEEDS = 1000", "SEEDS = 40 * 50"),
     Edit(f"{_CLAIMS}.conformance_noise", '{"quick": 9_000,', '{"quick": 300,'),
+    Edit(f"{_CLAIMS}.conformance_users", '{"quick": 2500,', '{"quick": 200,'),
+    Edit(f"{_CLAIMS}.conformance_reports", "MAGNITUDES = 6000", "MAGNITUDES = 600"),
 )
 
 REDUCED = (RELEVEL, *FEWER_SAMPLES)
