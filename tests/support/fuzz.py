@@ -21,10 +21,17 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def cases(ordinary: int, thorough: int) -> settings:
-    """How many cases of one property: few in an ordinary run, many in a thorough one."""
+    """How many cases of one property: few in an ordinary run, the same every time, and many in a thorough one,
+    which looks for new ones."""
     slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
     number = thorough if THOROUGH else ordinary
-    return settings(max_examples=number, deadline=None, suppress_health_check=slow, database=None)
+    return settings(
+        max_examples=number,
+        deadline=None,
+        suppress_health_check=slow,
+        database=None,
+        derandomize=not THOROUGH,
+    )
 
 
 NUMBERS: list[Any] = [

@@ -87,6 +87,8 @@ def slope(
     >>> round(fit.value, 3), round(fit.interval[0], 2), round(fit.interval[1], 2)
     (0.5, 0.45, 0.56)
     """
+    if not math.isfinite(log_factor):
+        raise ValueError(f"log_factor is a finite number, not {log_factor!r}")
     points, columns = _data(x, y, shared)
     weights = _weights(points, free_log)
     target = [math.log(column.mean()) for column in columns]
@@ -144,6 +146,8 @@ def slope_bounded(
     fit = slope(x, y, alpha, shared, log_factor)
     points, columns = _data(x, y, shared)
     tops = np.broadcast_to(np.asarray(ceiling, dtype=np.float64), points.shape)
+    if not (np.isfinite(tops).all() and (tops > 0).all()):
+        raise ValueError(f"ceiling is finite and above 0, not {ceiling!r}")
     means = [
         mean_interval(c, 0.0, float(top), alpha / len(points)) for c, top in zip(columns, tops, strict=True)
     ]

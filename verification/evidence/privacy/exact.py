@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 from lpcb.boundary import check_fields, checked
+from verification.evidence.kinds import Draws, Power, Probability
 from verification.evidence.tails import POWER, clopper_pearson
 
 Array = NDArray[np.float64]
@@ -105,7 +106,13 @@ def refutes(
 
 @checked
 def detectable(
-    n1: int, n2: int, q: float, epsilon: float, delta: float = 0.0, alpha: float = 0.01, power: float = POWER
+    n1: Draws,
+    n2: Draws,
+    q: Probability,
+    epsilon: float,
+    delta: float = 0.0,
+    alpha: float = 0.01,
+    power: Power = POWER,
 ) -> float:
     """The smallest ε' such that an event with P = e^ε' q + δ, Q = q refutes ε with probability ≥ power.
 
