@@ -21,8 +21,8 @@ THOROUGH = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def cases(ordinary: int, thorough: int) -> settings:
-    """How many cases of one property: few in an ordinary run, the same every time, and many in a thorough one,
-    which looks for new ones."""
+    """How many cases of one property: few and always the same in an ordinary run, many new ones in a thorough
+    one."""
     slow = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.function_scoped_fixture]
     number = thorough if THOROUGH else ordinary
     return settings(

@@ -396,6 +396,10 @@ def smallest_n(enough: Callable[[int], bool], first: int = 1, *, what: str) -> i
 
 def _trials(failures: ArrayLike, n: ArrayLike, bound: ArrayLike) -> tuple[NDArray[np.float64], ...]:
     s, total, d = (np.asarray(v, dtype=np.float64) for v in (failures, n, bound))
+    try:
+        np.broadcast_shapes(s.shape, total.shape, d.shape)
+    except ValueError:
+        raise ValueError(f"failures, n and bound have shapes {s.shape}, {total.shape}, {d.shape}") from None
     if not np.all((s >= 0) & (s <= total) & (total <= MOST_SAMPLES)):
         raise ValueError(f"failures lie between 0 and n, and n up to {MOST_SAMPLES}")
     if not np.all((d >= 0) & (d <= 1)):
