@@ -73,19 +73,18 @@ CONSTANTS = (
         "lemma-4.4-remark",
         "sharp constant",
     ),
-    Constant(
-        r"factor on $\kappa_2$ and $\kappa_3$, $d = 1$ (Lemma 4.5)",
-        "1",
-        "needed",
-        "lemma-4.5-coverage",
-        "needed width, d = 1, alpha = 1, activation 1",
+    *(
+        Constant(
+            rf"factor on $\kappa_2$ and $\kappa_3$, $d = {d}$ (Lemma 4.5)",
+            "1",
+            "needed",
+            "lemma-4.5-coverage",
+            f"needed width, d = {d}, alpha = 1, activation 1",
+        )
+        for d in (1, 2, 3, 4)
     ),
     Constant(
-        r"factor on $\kappa_2$ and $\kappa_3$, $d = 2$ (Lemma 4.5)",
-        "1",
-        "needed",
-        "lemma-4.5-coverage",
-        "needed width, d = 2, alpha = 1, activation 1",
+        r"$C$ at $d = 1$, largest over $T$ (Theorem 4.6)", "finite", "needed", "thm-4.6-bound", "C, d = 1"
     ),
 )
 
