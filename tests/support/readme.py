@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"(?<!`)`(lpcb [^`]+)`(?!`)")
 _EXIT = re.compile(r"\s+# exits with (\d)$")
 SLOW = ("lpcb gate --profile quick",)
-"""Run in full by .ci/run; too long for a test."""
+"""Too long for a test: .ci/run makes the whole report and judges it with the gate."""
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,9 @@ def svg(curves: list[Json]) -> str:
             T, regret, colour = curve["horizon"], np.array(curve["regret"]), colours[index % 20]
             text = f"{label(curve)}: {fitted(curve).value:.3f}"
             axes.plot(T, regret.mean(axis=0), STYLES[curve["group"]], marker=".", color=colour, label=text)
-            low, high = np.maximum(regret.min(axis=0), 1e-3), regret.max(axis=0)
-            axes.fill_between(T, low, high, alpha=0.2, color=colour, linewidth=0)
+            if (regret > 0).all():  # a seed without regret has no place on a logarithmic scale
+                low, high = regret.min(axis=0), regret.max(axis=0)
+                axes.fill_between(T, low, high, alpha=0.2, color=colour, linewidth=0)
         axes.set(xlabel="T", ylabel="worst-case regret", title="Worst-case regret against T, with exponents")
         axes.grid(alpha=0.3)
         figure.legend(loc="outside right upper", fontsize="small")
