@@ -355,15 +355,15 @@ def test_an_estimator_that_learns_the_rare_direction_would_be_noticed(
     assert theorem_2_1_rate.above_bound(PAPER).evidence[0].verdict == "REFUTED"
 
 
-def test_errors_that_were_cut_off_refute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Below the bound only because a few enormous errors count as one."""
+def test_rare_enormous_errors_refute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An estimator is judged after clipping, which is private too: there it knows nothing."""
 
     def gambler(design: Problem, n: int, seeds: int, rng: np.random.Generator) -> Array:
-        wild = np.where(rng.random(seeds) < 0.01, 100.0, 0.0)
-        return design.means[:, 0] + wild[:, None]
+        wild = np.where(rng.random(seeds) < 1e-4, 1000.0, 0.5)
+        return np.column_stack([np.zeros(seeds), wild])
 
     monkeypatch.setattr(theorem_2_1_rate, "estimators", lambda context: {"gambler": gambler})
-    assert theorem_2_1_rate.above_bound(PAPER).evidence[0].verdict == "UNDECIDED"
+    assert theorem_2_1_rate.above_bound(PAPER).evidence[0].verdict != "REFUTED"
 
 
 def test_a_test_that_errs_less_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from verification.evidence.rare import RareEvent, laplace_sum_rare
 from verification.evidence.rare_norms import (
@@ -99,3 +99,19 @@ def test_every_weight_is_below_the_union_bound() -> None:
         laplace_norm_rare(3, 1.0, 3, 1.0, 10, np.random.default_rng(0))
     with pytest.raises(ValueError, match="samples is at least 1"):
         wishart_rare(3, 2, 1.0, 0, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("r", [0.5, 2.0, 5.0, 25.0])
+def test_one_user_against_quadrature(r: float) -> None:
+    """P(|x| >= r) of two Laplace variables, also where the union bound over directions is above 1.
+
+    |x_1|, |x_2| are exponential: the integral of e^(-x - sqrt(r^2 - x^2)) up to r, and e^-r. Level 1e-9.
+    """
+
+    def density(x: float) -> float:
+        return math.exp(-x - math.sqrt(max(r * r - x * x, 0.0)))
+
+    inside = integrate.quad(density, 0, r, epsabs=0, epsrel=1e-9, limit=500)[0]
+    p = inside + math.exp(-r)
+    event = laplace_norm_rare(1, 1.0, 2, r, SAMPLES, np.random.default_rng(5))
+    assert overlaps(event, p, p)

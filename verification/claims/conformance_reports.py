@@ -15,7 +15,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from lpcb.arrays import Array
+from lpcb.arrays import Array, Ints
 from lpcb.lplr.update import Statistics
 from lpcb.partition import key_level
 from lpcb.protocol import Client, Report, View
@@ -30,6 +30,7 @@ USER = (np.array([0.6, -0.5]), 1, 1.0)
 MAGNITUDES = 6000
 TOGETHER = 40
 """Users in the sums that are looked at."""
+COLUMNS = 8
 Drawn = dict[str, Array]
 """Noise in units of its scale, (draws, entries) for each table."""
 
@@ -88,6 +89,19 @@ def _scaled(view: View, tables: dict[str, Array], declared: dict[str, Array]) ->
     return {name: _entries(name, tables[name] - declared[name]) / scale[name] for name in declared}
 
 
+def by_level(view: View, entries: int) -> dict[int, Ints]:
+    """Up to COLUMNS entries of each level, which has a scale of its own, spread over bins and coordinates."""
+    levels = key_level(view.spec, view.keys)
+    if view.components is not None:
+        levels = levels[view.components.active]
+    levels = np.repeat(levels, entries // len(levels))
+    out = {}
+    for k in np.unique(levels):
+        mine = np.flatnonzero(levels == k)
+        out[int(k)] = mine[np.unique(np.linspace(0, len(mine) - 1, COLUMNS).round().astype(int))]
+    return out
+
+
 def comparisons(entries: int) -> int:
     """Pairs of entries of one draw, and of an entry with one of the next draw."""
     return entries * (entries - 1) // 2 + entries**2
@@ -127,8 +141,8 @@ def noise(context: Context, draw: str) -> Finding:
         found = (sent if draw == "sent" else summed)(view, draws, rng)
         law = stats.laplace.cdf if draw == "sent" else laplace_sum_cdf(TOGETHER)
         for name, values in found.items():
-            sample = values[:, :: max(1, values.shape[1] // 20)]
-            tests[f"{name}, {where}"] = against(sample.ravel(), law)
+            for k, columns in by_level(view, values.shape[1]).items():
+                tests[f"{name}, k = {k}, {where}"] = against(values[:, columns].ravel(), law)
         whole = np.concatenate(list(found.values()), axis=1)
         tests[f"independence, {where}"] = independence(whole)
         pairs += comparisons(whole.shape[1])

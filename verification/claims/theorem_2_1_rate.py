@@ -6,8 +6,10 @@ half the worst case and the worst case, so it has the same exponent, and it is w
 bounds.
 
 What decides is the order itself: at every $n$ each estimator's error is at least the two-point bound
-$\rho(1-\mathrm{TV})/4$, a fixed multiple of $1/((e^\alpha-1)\sqrt n)$. Errors over $\rho$ are cut off at 1
-first, which can only lower their mean. A fit shows an exponent over the $n$ that were looked at, no more.
+$\rho(1-\mathrm{TV})/4$, a fixed multiple of $1/((e^\alpha-1)\sqrt n)$. What is judged is the error along
+$e_2$ alone, the prediction clipped to [0, 1]: post-processing, which can only make an estimator better here.
+LPLR as printed is not 1-LDP; nothing forbids it to beat the bound, and it does not. A fit shows an exponent
+over the $n$ that were looked at, no more.
 Estimators that guess along $e_2$ sit on the bound.
 """
 
@@ -102,6 +104,18 @@ def average_errors(estimate: Estimator, n: int, seeds: int, rng: np.random.Gener
     return out
 
 
+def rare_errors(estimate: Estimator, n: int, seeds: int, rng: np.random.Generator) -> Array:
+    """Square error along e_2 averaged over both parameters, the prediction clipped to where they are, [0, 1].
+
+    Clipping is post-processing, so the bound holds for what is clipped too, and its errors lie in [0, 1].
+    """
+    out = np.zeros(seeds)
+    for hypothesis in (0, 1):
+        design = problems.theorem_2_1(n, hypothesis=hypothesis, reward="noiseless")
+        out += (np.clip(estimate(design, n, seeds, rng)[:, 1], 0.0, 1.0) - hypothesis) ** 2 / 2
+    return out
+
+
 def lower_bound(n: int) -> float:
     """The two-point bound on that average, for every 1-LDP estimator: ρ (1 − TV)/4."""
     return _rare(n) * rare_test_error(_rare(n), n, 1.0) / 2
@@ -158,10 +172,12 @@ def _above_bound(name: str, estimate: Estimator, level: float, rng: np.random.Ge
     found: list[tuple[float, int, MeanInterval]] = []
     refuting = []
     for n in SIZES:
-        errors = average_errors(estimate, n, seeds, rng) / _rare(n)
-        mean, bound = mean_interval(np.minimum(errors, 1.0), alpha=level), lower_bound(n) / _rare(n)
+        mean, bound = (
+            mean_interval(rare_errors(estimate, n, seeds, rng), alpha=level),
+            lower_bound(n) / _rare(n),
+        )
         found.append((mean.low / bound, n, mean))
-        if mean.high < bound and errors.max() <= 1:
+        if mean.high < bound:
             refuting.append(n)
     least, n, mean = min(found, key=lambda one: one[0])
     bound = lower_bound(n) / _rare(n)

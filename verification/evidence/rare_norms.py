@@ -166,8 +166,10 @@ def _mixture(
     x = draw(rng.choice(len(log_w), size=samples, p=np.exp(log_w) / np.exp(log_w).sum()))
     x = x[far(x)]
     log_ratio = -special.logsumexp(tilts(x) + log_w, axis=1) - log_c if len(x) else np.zeros(0)
+    if len(log_ratio) and log_ratio.max() > 1e-9:
+        raise ArithmeticError(f"a weight is above its bound, by {log_ratio.max():.3g}")
     # At most 0 by the argument above; rounding may put it an ulp over.
-    return estimate_ratio(np.minimum(log_ratio, 0.0), min(log_c, 0.0), samples, alpha)
+    return estimate_ratio(np.minimum(log_ratio, 0.0), log_c, samples, alpha)
 
 
 def _half_circle() -> Array:

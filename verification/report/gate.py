@@ -98,6 +98,16 @@ class GateView:
         return sorted(lines, key=lambda line: -line["wrong"] / max(line["limit"], 1))
 
     @property
+    def speaking(self) -> int:
+        """Checks of the study that came to a verdict on some seed; the others could not have been wrong."""
+        checks = self.levels["checks"] if self.levels else []
+        return sum(check["undecided"] < check["seeds"] for check in checks)
+
+    @property
+    def levels_are_old(self) -> bool:
+        return self.levels is not None and self.levels["code"] != self.code
+
+    @property
     def beyond(self) -> list[Json]:
         return [line for line in self.rejections if line["wrong"] > line["limit"]]
 

@@ -24,7 +24,10 @@ CONSTANT = 1_250_000
 EPOCHS = "2.42"
 SHORTEST = 32
 """Users that the shortest batch has at least, before rounding down."""
-RUNS = "all d, A >= 1, beta in (0, 1/2], T >= 8, delta = 1/T^2, n_tau = 2^tau n_0, T at least one epoch"
+RUNS = (
+    "d = 1 to 12, all A >= 1, beta in (0, 1/2], delta = 1/T^2, n_tau = 2^tau n_0, T >= n_1; "
+    "given Theorem 3.2 and Lemma 4.5"
+)
 
 
 def shortest_batch() -> Result:
