@@ -46,6 +46,8 @@ def check(row: str, name: str, wrong: int, limit: int = 143, **more: Any) -> Jso
         "opposite": {},
         "truth": {"evidence": {"a": "HOLDS"}, "measures": {}},
         "why_fewer": "",
+        "code": "0123456789abcdef",
+        "seconds": 1.5,
     } | more
 
 
@@ -55,7 +57,6 @@ def levels() -> Json:
         "level": 0.05,
         "familywise": 0.001,
         "comparisons": 4,
-        "code": "0123456789abcdef",
         "edits": [["verification.verdict", "1e-9", "0.05"]],
         "versions": VERSIONS,
         "date": "2026-01-02",

@@ -13,7 +13,7 @@ from scipy import stats
 
 from tests.support.command import environment, lpcb
 from verification.alarms.bounds import Count, count
-from verification.alarms.code import rows_hash, sources
+from verification.alarms.code import claim_hash, home, reached, rows_hash, sources
 from verification.alarms.ledger import unexpected
 from verification.alarms.levels import (
     SLOW,
@@ -233,3 +233,32 @@ def test_random_checks_are_those_of_the_registry() -> None:
         c.random for claim in registry.claims.values() for c in claim.checks for _ in claim.variants
     )
     assert len(random_checks(registry)) == expected > 60
+
+
+def test_a_claim_depends_on_what_it_imports_and_on_nothing_else() -> None:
+    mine = set(reached([home("thm-4.6-slope")]))
+    assert {"verification.claims.theorem_4_6", "verification.evidence.lplr_proof.chain", "lpcb.spec"} <= mine
+    assert "verification.claims.lemma_a1" not in mine
+    assert not [name for name in mine if name.startswith(("verification.report", "verification.mutants"))]
+    with pytest.raises(ValueError, match="'no-claim' is not one of this package"):
+        home("no-claim")
+
+
+def test_a_claim_reaches_all_that_it_loads() -> None:
+    """Against the interpreter: what a fresh process has loaded after importing the claim's module."""
+    for claim in ("fig-2-residual", "lemma-4.5-coverage", "conf-engines"):
+        name = home(claim)
+        code = (
+            f"import sys, {name}; print(*[m for m in sys.modules if m.startswith(('lpcb', 'verification'))])"
+        )
+        loaded = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment()
+        )
+        always = {"lpcb", *reached(["verification"])}
+        assert set(loaded.stdout.split()) <= {*reached([name]), *always}
+
+
+def test_claims_have_hashes_of_their_own() -> None:
+    hashes = {claim_hash(claim) for claim in load().claims}
+    assert len(hashes) > 1
+    assert claim_hash("lemma-A.1") != claim_hash("lemma-A.3")

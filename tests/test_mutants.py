@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -208,34 +209,42 @@ def test_defaults_and_decorators_act_on_import() -> None:
 
 def test_finished_mutants_are_kept_and_broken_lines_are_not(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
-    kept = Progress(path, "one")
-    kept.keep("k", [PLAIN["x:repaired"]])
+    seen = Seen("lemma-A.1:paper", (), (("one", "HOLDS", "1.0", 7),), None, 1.0)
+    Progress(path, 0).keep("k", [seen])
     with path.open("a") as file:
         file.write('{"code": "one", "key": "cut", "see')
-    assert Progress(path, "one").done == {"k": [PLAIN["x:repaired"]]}
-    assert Progress(path, "two").done == {}
+    assert Progress(path, 0).done == {("k", "lemma-A.1:paper"): seen}
+    assert Progress(path, 0).missing("k", ["lemma-A.1:paper", "lemma-A.1:repaired"]) == ["lemma-A.1:repaired"]
+    assert Progress(path, 1).done == {}, "made at another seed"
 
 
 def test_the_matrix_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = place(A.edit)
     assert line is not None
-    rows = {"x:repaired": (("lpcb.spec", line),), "y:paper": (("lpcb.spec", line),), "z:paper": ()}
-    plain = {row: Seen(row, (), (), None, 1.0, calls) for row, calls in rows.items()}
+    one, two, three = "lemma-A.1:paper", "lemma-A.3:paper", "cor-A.4:paper"
+    calls = {one: (("lpcb.spec", line),), two: (("lpcb.spec", line),), three: ()}
+    plain = {row: Seen(row, (), (), None, 1.0, called) for row, called in calls.items()}
     ran: list[tuple[str, ...]] = []
 
     def observed(edits: tuple[Edit, ...], rows: list[str], seed: int) -> list[Seen]:
         ran.append(tuple(rows))
         return [Seen(row, (("verdict", "HOLDS", "REFUTED"),), (), None, 1.0) for row in rows]
 
-    monkeypatch.setattr(matrix, "reference", lambda rows, seed, jobs, calls: plain)
+    monkeypatch.setattr(matrix, "_plain", lambda kept, seed, jobs: plain)
     monkeypatch.setattr(matrix, "observed", observed)
-    other = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 1"), "y:paper")
-    (first,) = matrix.run_matrix([A], 0, 1, tmp_path / "out.jsonl")
-    both = matrix.run_matrix([A, other], 0, 2, tmp_path / "out.jsonl")
-    assert ran == [("x:repaired", "y:paper")] * 2  # once for each, and never the row that does not call it
+    path = tmp_path / "out.jsonl"
+    mine = replace(A, row=one)
+    other = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 1"), two)
+    (first,) = matrix.run_matrix([mine], 0, 1, path)
+    both = matrix.run_matrix([mine, other], 0, 2, path)
+    assert ran == [(one, two)] * 2  # once for each, and never the row that does not call it
     assert both[0] == first
-    assert (first.by, first.also) == ("verdict", ("y:paper",))
-    assert both[1].also == ("x:repaired",)
+    assert (first.by, first.also) == ("verdict", (two,))
+    assert both[1].also == (one,)
+    changed = matrix.code
+    monkeypatch.setattr(matrix, "code", lambda row, seed: "new" if row == two else changed(row, seed))
+    matrix.run_matrix([mine], 0, 1, path)
+    assert ran[2:] == [(two,)], "a change of one claim leaves the other rows alone"
 
 
 def test_results_come_in_the_order_of_the_table() -> None:

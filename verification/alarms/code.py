@@ -1,17 +1,26 @@
-"""The hash of all code that a verdict depends on: what it was measured with is named by it.
+"""Hashes of the code that verdicts depend on: what a study was measured with is named by them.
 
-Unlike :func:`verification.fingerprint.code_hash` it leaves out commands, reports and studies, whose changes
-do not make a measurement stale.
+Unlike :func:`verification.fingerprint.code_hash` they leave out commands, reports and studies, whose changes
+do not make a measurement stale. :func:`claim_hash` is of one claim alone, so that a change elsewhere leaves
+what was measured of it as it is.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import json
+import pkgutil
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import lpcb
 import verification
+import verification.claims
+from verification import baseline
 
 LEFT_OUT = ("lpcb/cli.py",)
 """Of lpcb: what no row runs."""
@@ -27,11 +36,14 @@ MODULES = (
     "baseline.json",
 )
 """Of verification: what rows are made of, and what they are compared with."""
+ALWAYS = ("row", "seeds", "threads", "verdict", "serialise", "claim")
+"""Modules of verification that every row runs."""
+ROOT = Path(verification.__path__[0]).parent
 
 
 def sources() -> dict[str, Path]:
     """The files, by their name under the root of the project."""
-    root = Path(verification.__path__[0])
+    root = ROOT / "verification"
     found = [*Path(lpcb.__path__[0]).rglob("*.py"), *(root / name for name in MODULES)]
     found += [path for part in PARTS for path in (root / part).rglob("*") if path.suffix in (".py", ".json")]
     named = {path.relative_to(root.parent).as_posix(): path for path in found}
@@ -40,9 +52,89 @@ def sources() -> dict[str, Path]:
 
 @lru_cache(maxsize=1)
 def rows_hash() -> str:
-    """Sixteen hexadecimal digits."""
-    digest = hashlib.sha256()
-    for name, path in sources().items():
-        content = path.read_bytes()
-        digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
+    """Sixteen hexadecimal digits, for all rows together."""
+    return _digest(sources())
+
+
+@lru_cache(maxsize=128)
+def claim_hash(claim: str) -> str:
+    """Sixteen hexadecimal digits: what the rows of one built-in claim run, and what is expected of them."""
+    modules = reached([home(claim), *(f"verification.{name}" for name in ALWAYS)])
+    files = {name: _file(name) for name in modules}
+    files |= {path.name: path for path in sorted((ROOT / "verification/certificates").glob("*.json"))}
+    return _digest(files, json.dumps(_expected().get(claim), sort_keys=True))
+
+
+def home(claim: str) -> str:
+    """The module that a built-in claim stands in."""
+    if claim not in _homes():
+        raise ValueError(f"claim {claim!r} is not one of this package")
+    return _homes()[claim]
+
+
+def reached(names: Iterable[str]) -> tuple[str, ...]:
+    """The modules of this project that ``names`` import, also inside functions, and what those import.
+
+    The packages that hold a module are executed with it and count, but for ``verification`` itself: it only
+    gives other names to what is imported from elsewhere.
+    """
+    found: set[str] = set()
+    left = list(names)
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left += _imports(name)
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=1)
+def _expected() -> dict[str, dict[str, dict[str, Any] | None]]:
+    """What is expected of rows in the profile that studies run."""
+    rows = baseline.expectations()
+    return {claim: {name: found.get("quick") for name, found in rows[claim].items()} for claim in rows}
+
+
+@lru_cache(maxsize=1)
+def _homes() -> dict[str, str]:
+    """The module of every built-in claim."""
+    names = [
+        f"verification.claims.{info.name}" for info in pkgutil.iter_modules(verification.claims.__path__)
+    ]
+    return {claim.id: name for name in names for claim in import_module(name).CLAIMS}
+
+
+@lru_cache(maxsize=512)
+def _imports(name: str) -> tuple[str, ...]:
+    path = _file(name)
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    parents = [".".join(name.split(".")[:i]) for i in range(2, name.count(".") + 1)]
+    found = list(parents)
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*above, *filter(None, [node.module])])
+            inner = [f"{base}.{alias.name}" for alias in node.names]
+            found += [one if _exists(one) else base for one in inner]
+    return tuple(dict.fromkeys(one for one in found if _exists(one)))
+
+
+def _exists(name: str) -> bool:
+    return name.split(".")[0] in ("lpcb", "verification") and _file(name).is_file()
+
+
+def _file(name: str) -> Path:
+    path = ROOT.joinpath(*name.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _digest(files: Mapping[str, Path], *texts: str) -> str:
+    parts = [f"{name} {_file_digest(path)}" for name, path in files.items()]
+    return hashlib.sha256("\n".join([*parts, *texts]).encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=1024)
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -19,8 +19,7 @@ from typing import Any
 import joblib
 from scipy import stats
 
-from verification.alarms.code import rows_hash
-from verification.alarms.reductions import BLOCK, LEVEL, REDUCED
+from verification.alarms.reductions import BLOCK, LEVEL, REDUCED, reduced_hash
 from verification.alarms.worker import random_checks
 from verification.baseline import expectations
 from verification.fingerprint import versions
@@ -145,7 +144,10 @@ def measure_levels(
     only: Sequence[str] = (),
     progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Runs what is missing in ``path``, writing it after every block, and returns what it holds then."""
+    """Runs what is missing in ``path``, writing it after every block, and returns what it holds then.
+
+    What was measured of a check stays as long as the code that its claim runs is the same.
+    """
     keys = [key for key in random_checks(load()) if not only or _claim(key) in only]
     if not keys:
         raise ValueError(f"claims: no random check among {list(only)}")
@@ -159,7 +161,7 @@ def measure_levels(
     ):
         for key, found in results:
             done[key].add(study["truth"][_name(key)], found)
-            study["seconds"] += found["seconds"]
+            study["seconds"][_name(key)] = study["seconds"].get(_name(key), 0.0) + found["seconds"]
         study["tallies"] |= {_name(key): tally for key, tally in done.items()}
         _write(path, study)
         progress(f"{index + 1} of {len(calls)} blocks")
@@ -203,17 +205,16 @@ def run_checks(
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What was measured with this code and these edits; nothing else can be added to."""
-    if path.exists():
-        held = read_levels(path)
-        if held["code"] == rows_hash() and held["edits"] == _edits():
-            tallies = {
-                _name((c["row"], c["check"])): Tally(**{k: c[k] for k in Tally.__dataclass_fields__})
-                for c in held["checks"]
-            }
-            known = {_name((c["row"], c["check"])): c["truth"] for c in held["checks"]}
-            return {"truth": known, "tallies": tallies, "seconds": held["seconds"]}
-    return {"truth": {}, "tallies": {}, "seconds": 0.0}
+    """What was measured with the code as it is now; nothing else can be added to."""
+    study: dict[str, Any] = {"truth": {}, "tallies": {}, "seconds": {}}
+    known = set(random_checks(load()))
+    for c in read_levels(path)["checks"] if path.exists() else ():
+        key = (c["row"], c["check"])
+        if key in known and c["code"] == reduced_hash(_claim(key)):
+            study["tallies"][_name(key)] = Tally(**{k: c[k] for k in Tally.__dataclass_fields__})
+            study["truth"][_name(key)] = c["truth"]
+            study["seconds"][_name(key)] = c["seconds"]
+    return study
 
 
 def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,34 +223,31 @@ def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
     checks = []
     for name, tally in study["tallies"].items():
         row, check = name.split("/", 1)
-        why = SLOW.get(row.split(":")[0], (SEEDS, "the study was stopped before"))[1]
+        claim = row.split(":")[0]
+        why = SLOW.get(claim, (SEEDS, "the study was stopped before"))[1]
         checks.append(
             {field: getattr(tally, field) for field in Tally.__dataclass_fields__}
-            | {"row": row, "check": check, "truth": study["truth"][name]}
+            | {"row": row, "check": check, "truth": study["truth"][name], "code": reduced_hash(claim)}
             | {"all_wrong": tally.all_wrong, "limit": limit(tally.seeds, comparisons)}
             | {"detectable": round(detectable(tally.seeds, comparisons), 4)}
             | {"why_fewer": why if tally.seeds < SEEDS else ""}
+            | {"seconds": round(study["seconds"].get(name, 0.0), 3)}
         )
     return {
         "schema": 1,
         "level": LEVEL,
         "familywise": FAMILYWISE,
         "comparisons": comparisons,
-        "code": rows_hash(),
-        "edits": _edits(),
+        "edits": [[edit.module, edit.old, edit.new] for edit in REDUCED],
         "versions": versions(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "seconds": round(study["seconds"], 1),
+        "seconds": round(sum(study["seconds"].values()), 1),
         "checks": checks,
     }
 
 
 def _write(path: Path, study: Mapping[str, Any]) -> None:
     write_atomic(path, canonical_json(_plain(study)))
-
-
-def _edits() -> list[list[str]]:
-    return [[edit.module, edit.old, edit.new] for edit in REDUCED]
 
 
 def _wanted(key: Key, most: int) -> int:

@@ -6,6 +6,12 @@ profile. Methods, windows, bounds and problems stay as they are.
 
 from __future__ import annotations
 
+import hashlib
+import json
+from functools import lru_cache
+
+from verification.alarms.code import claim_hash, home, reached
+from verification.fingerprint import versions
 from verification.substitution import Edit
 
 LEVEL = 0.05
@@ -91,3 +97,12 @@ FEWER_SAMPLES = (
 )
 
 REDUCED = (RELEVEL, *FEWER_SAMPLES)
+
+
+@lru_cache(maxsize=128)
+def reduced_hash(claim: str) -> str:
+    """Names what the reduced checks of ``claim`` are: the code that they run, and the edits made in it."""
+    mine = set(reached([home(claim)]))
+    edits = [[e.module, e.old, e.new] for e in REDUCED if e.module in mine]
+    text = json.dumps([claim_hash(claim), edits, versions()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -9,6 +9,8 @@ from typing import Any
 from verification import baseline
 from verification.alarms.bounds import Count, count
 from verification.alarms.code import rows_hash
+from verification.alarms.reductions import reduced_hash
+from verification.registry import load
 from verification.report.model import false_alarm
 from verification.report.prose import clean
 from verification.report.studies import Kind, read_all
@@ -104,8 +106,11 @@ class GateView:
         return sum(check["undecided"] < check["seeds"] for check in checks)
 
     @property
-    def levels_are_old(self) -> bool:
-        return self.levels is not None and self.levels["code"] != self.code
+    def old_checks(self) -> int:
+        """Checks of the study whose code has changed since."""
+        checks = self.levels["checks"] if self.levels else []
+        now = {claim: reduced_hash(claim) for claim in load().claims}
+        return sum(check["code"] != now.get(check["row"].split(":")[0]) for check in checks)
 
     @property
     def beyond(self) -> list[Json]:
