@@ -1,8 +1,8 @@
 """Hashes of the code that verdicts depend on: what a study was measured with is named by them.
 
 Unlike :func:`verification.fingerprint.code_hash` they leave out commands, reports and studies, whose changes
-do not make a measurement stale. :func:`claim_hash` is of one claim alone, so that a change elsewhere leaves
-what was measured of it as it is.
+do not make a measurement stale, and in all files comments and docstrings. :func:`claim_hash` is of one claim
+alone, so that a change elsewhere leaves what was measured of it as it is.
 """
 
 from __future__ import annotations
@@ -137,4 +137,27 @@ def _digest(files: Mapping[str, Path], *texts: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _file_digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    content = path.read_bytes()
+    return hashlib.sha256(bare(content).encode() if path.suffix == ".py" else content).hexdigest()
+
+
+def bare(source: str | bytes) -> str:
+    """What a module does, whatever its comments, docstrings and layout say.
+
+    >>> bare("x = 1  # one") == bare("'A module.'\\nx = (1)") != bare("x = 2")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            if isinstance(block := getattr(node, name, None), list):
+                setattr(node, name, [one for one in block if not _is_text(one)])
+    return ast.dump(tree)
+
+
+def _is_text(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -107,10 +107,10 @@ class GateView:
 
     @property
     def old_checks(self) -> int:
-        """Checks of the study whose code has changed since."""
-        checks = self.levels["checks"] if self.levels else []
-        now = {claim: reduced_hash(claim) for claim in load().claims}
-        return sum(check["code"] != now.get(check["row"].split(":")[0]) for check in checks)
+        """Checks of the study, of claims in this report, whose code has changed since."""
+        here = {row["id"] for row in self.report["rows"]} & set(load().claims)
+        checks = [(c["row"].split(":")[0], c["code"]) for c in self.levels["checks"]] if self.levels else []
+        return sum(claim in here and code != reduced_hash(claim) for claim, code in checks)
 
     @property
     def beyond(self) -> list[Json]:
