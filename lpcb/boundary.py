@@ -93,9 +93,9 @@ def _hints(of: Any) -> Iterable[tuple[str, Any]]:
 def kind(hint: Any) -> Kind:
     """What an annotation asks for; one that is not understood asks for nothing."""
     if hint in (int, float, bool, str):
-        return {int: _whole, float: _number, bool: _flag, str: _text}[hint]
+        return {int: _whole, float: check_number, bool: _flag, str: _text}[hint]
     if hint == ArrayLike or get_origin(hint) is np.ndarray:
-        return _array
+        return _whole_array if hint == NDArray[np.int64] else _array if hint == ArrayLike else _made_array
     if get_origin(hint) is Annotated:
         inner, extent = get_args(hint)[:2]
         return functools.partial(_inside, extent, kind(inner)) if isinstance(extent, Range) else kind(inner)
@@ -104,6 +104,8 @@ def kind(hint: Any) -> Kind:
     if get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint):
         rest = [kind(part) for part in get_args(hint) if part is not type(None)]
         return functools.partial(_optional, rest[0]) if len(rest) == 1 else _any
+    if get_origin(hint) is tuple and get_args(hint) == (int, ...):
+        return _shape
     if get_origin(hint) is Callable:
         return _function
     if isinstance(hint, type) and (hint is np.random.Generator or is_dataclass(hint)):
@@ -117,55 +119,76 @@ def _any(name: str, value: Any) -> Any:
 
 def _whole(name: str, value: Any) -> Any:
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return value
+        return int(value)
     if isinstance(value, float | np.floating) and math.isfinite(value) and value == int(value):
         return int(value)
-    raise ValueError(f"{name} is a whole number, not {_short(value)}")
+    raise ValueError(f"{name} is a whole number, not {short(value)}")
 
 
-def _number(name: str, value: Any) -> Any:
+def check_number(name: str, value: Any) -> Any:
+    """``value`` if it is a number and not NaN."""
     try:
         real = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if real and not math.isnan(float(value)):
             return value
     except OverflowError:
         pass
-    raise ValueError(f"{name} is a number, not {_short(value)}")
+    raise ValueError(f"{name} is a number, not {short(value)}")
 
 
 def _flag(name: str, value: Any) -> Any:
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} is True or False, not {_short(value)}")
+        raise ValueError(f"{name} is True or False, not {short(value)}")
     return value
 
 
 def _text(name: str, value: Any) -> Any:
     if not isinstance(value, str):
-        raise ValueError(f"{name} is text, not {_short(value)}")
+        raise ValueError(f"{name} is text, not {short(value)}")
     return value
 
 
 def _one_of(allowed: tuple[Any, ...], name: str, value: Any) -> Any:
     if not any(type(value) is type(one) and value == one for one in allowed):
-        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, not {_short(value)}")
+        raise ValueError(f"{name} is one of {', '.join(map(repr, allowed))}, not {short(value)}")
     return value
 
 
 def _array(name: str, value: Any) -> Any:
-    numbers_of(name, value)
+    numbers_of(name, value, copy=False)
     return value
+
+
+def _made_array(name: str, value: Any) -> Any:
+    """What is annotated as an array becomes one."""
+    numbers_of(name, value, copy=False)
+    return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
+def _whole_array(name: str, value: Any) -> Any:
+    array = numbers_of(name, value, copy=False)
+    if not (np.abs(array) < 2.0**63).all() or not (array == np.floor(array)).all():
+        raise ValueError(f"{name} holds whole numbers of 64 bits, not {short(value)}")
+    return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
+def _shape(name: str, value: Any) -> Any:
+    sizes = [_whole(name, size) for size in value] if isinstance(value, tuple) else [-1]
+    if not all(0 <= size < 2**31 for size in sizes):
+        raise ValueError(f"{name} is a tuple of sizes such as (3, 2), not {short(value)}")
+    return tuple(sizes)
 
 
 def _inside(extent: Range, inner: Kind, name: str, value: Any) -> Any:
     found = inner(name, value)
     if found not in extent:
-        raise ValueError(f"{name} lies in {extent}, not {_short(value)}")
+        raise ValueError(f"{name} lies in {extent}, not {short(value)}")
     return found
 
 
 def _function(name: str, value: Any) -> Any:
     if not callable(value):
-        raise ValueError(f"{name} is a function, not {_short(value)}")
+        raise ValueError(f"{name} is a function, not {short(value)}")
     return value
 
 
@@ -175,25 +198,40 @@ def _optional(inner: Kind, name: str, value: Any) -> Any:
 
 def _instance(wanted: type, name: str, value: Any) -> Any:
     if not isinstance(value, wanted):
-        raise ValueError(f"{name} is a {wanted.__name__}, not {_short(value)}")
+        raise ValueError(f"{name} is a {wanted.__name__}, not {short(value)}")
     return value
 
 
-def numbers_of(name: str, value: Any) -> NDArray[np.float64]:
-    """``value`` as an array of numbers, none of them NaN."""
+def numbers_of(name: str, value: Any, copy: bool = True) -> NDArray[np.float64]:
+    """``value`` as an array of numbers, none of them NaN; without ``copy`` it may be ``value`` itself."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        if np.isnan(value).any():
+            raise ValueError(f"{name} holds numbers, without NaN among them")
+        return value.copy() if copy else value
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf" and array.size:
             raise ValueError(f"{array.dtype} is no number")
         array = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{name} holds numbers, not {_short(value)} ({error})") from None
+        raise ValueError(f"{name} holds numbers, not {short(value)} ({error})") from None
     if np.isnan(array).any():
         raise ValueError(f"{name} holds numbers, without NaN among them")
     return array
 
 
-def _short(value: Any) -> str:
+def fits(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
+    """Whether an array of shape ``inner`` broadcasts to ``outer``.
+
+    >>> fits((3, 1), (2, 3, 4)), fits((2,), (1,))
+    (True, False)
+    """
+    pairs = zip(reversed(inner), reversed(outer), strict=False)
+    return len(inner) <= len(outer) and all(i in (1, o) for i, o in pairs)
+
+
+def short(value: Any) -> str:
+    """``value`` as a message shows it."""
     try:
         text = repr(value)
     except ValueError:  # a whole number with more digits than Python prints

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from lpcb.boundary import check_number, short
+
 REPAIRS: frozenset[str] = frozenset(
     {
         "symmetric-noise",  # Laplace noise on the upper triangle in place of Wishart noise
@@ -25,6 +27,10 @@ MAX_HORIZON = 2**62
 """Counts are 64-bit integers; beyond this their sums over an epoch could overflow."""
 
 MAX_LEVELS = 10**4
+MIN_ALPHA = 1e-40
+"""Below this, noise could outgrow what a server takes for an entry."""
+MAX_FACTOR = 1e100
+MAX_EPOCH = 62
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,16 @@ class Spec:
         _whole("actions", self.actions, 1, 10**4)
         _whole("horizon", self.horizon, 2, MAX_HORIZON)
         _inside("alpha", self.alpha, 0.0, 1.0)
+        if float(self.alpha) < MIN_ALPHA:
+            raise ValueError(f"alpha is at least {MIN_ALPHA:g}, not {self.alpha!r}")
         if self.beta is not None:
             _inside("beta", self.beta, 0.0, 0.5)
         elif self.horizon < math.exp(2):
             raise ValueError(f"horizon {self.horizon}: beta = 1/ln T must be at most 1/2, so T is at least 8")
         if self.delta is not None:
             _inside("delta", self.delta, 0.0, 1.0)
+        if self.b * MAX_LEVELS < 0.25:  # before M, which could be infinite
+            raise ValueError(f"beta {self.b:g} gives more than {MAX_LEVELS} levels")
         if self.M > MAX_LEVELS or self.actions * (self.M + 1) ** self.d > MAX_HORIZON:
             raise ValueError(
                 f"beta {self.b:g} gives {self.M} levels and {self.M + 1}^{self.d} bins an action; "
@@ -69,81 +79,130 @@ class Spec:
             )
         for name in ("activation", "width"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ValueError(f"{name} is a finite factor of at least 0, not {value!r}")
+            check_number(name, value)
+            if not 0 <= float(value) <= MAX_FACTOR:
+                raise ValueError(f"{name} is a finite factor from 0 to {MAX_FACTOR:g}, not {value!r}")
         if not isinstance(self.repairs, frozenset) or not self.repairs <= REPAIRS:
-            raise ValueError(f"repairs are a frozenset of {sorted(REPAIRS)}, not {self.repairs!r}")
+            raise ValueError(f"repairs are a frozenset of {sorted(REPAIRS)}, not {short(self.repairs)}")
 
     def has(self, repair: str) -> bool:
-        if repair not in REPAIRS:
-            raise ValueError(f"unknown repair {repair!r}; there are {sorted(REPAIRS)}")
+        """Whether a repair is switched on; each name is asked for in one place of the code.
+
+        >>> REPAIRED(d=2, actions=2, horizon=100).has("width-cap")
+        True
+        """
+        if not isinstance(repair, str) or repair not in REPAIRS:
+            raise ValueError(f"unknown repair {short(repair)}; there are {sorted(REPAIRS)}")
         return repair in self.repairs
 
     @cached_property
     def b(self) -> float:
-        """beta, with its default filled in."""
+        """beta in (0, 1/2], by default 1/ln T: the gamma = T^beta of Section 4.1 is then e.
+
+        Theorem 4.6 leaves beta open; this choice makes its factor T^(2 beta) constant.
+
+        >>> round(Spec(d=2, actions=2, horizon=10**18).b, 5)
+        0.02413
+        """
         return self.beta if self.beta is not None else 1 / math.log(self.horizon)
 
     @cached_property
     def failure(self) -> float:
-        """delta, with its default filled in."""
+        """delta in (0, 1], the failure probability of an oracle, by default 1/T^2 as in Algorithm 1."""
         return self.delta if self.delta is not None else float(self.horizon) ** -2
 
     @cached_property
     def gamma(self) -> float:
+        """gamma = T^beta, the ratio of neighbouring levels (Section 4.1).
+
+        >>> round(Spec(d=2, actions=2, horizon=10**18).gamma, 6)
+        2.718282
+        """
         return float(self.horizon**self.b)
 
     @cached_property
     def M(self) -> int:
-        """Number of partitioning levels per layer, ceil(1/(2 beta)).
+        """M = ceil(1/(2 beta)), the number of partitioning levels of a layer (Section 4.1).
+
+        The last level, k = M, holds what is no longer than gamma^-M <= 1/sqrt(T) and is never partitioned.
 
         beta = 1/ln T is rounded, so 1/(2 beta) may exceed an integer by an ulp; that is not a level.
         """
         return math.ceil(1 / (2 * self.b) * (1 - 4e-16))
 
     def log_term(self, c: float) -> float:
-        """ln(c d / (beta delta)), the logarithm in every bound."""
-        return math.log(c * self.d) - math.log(self.b) - math.log(self.failure)
+        """ln(c d / (beta delta)), the logarithm of the bounds of Lemmas 4.2 to 4.5, with c = 48 or 24."""
+        _inside("c", c, 0.0, 1e300)
+        return math.log(float(c) * self.d) - math.log(self.b) - math.log(self.failure)
 
     @cached_property
     def kappa1(self) -> float:
-        """Lemma 4.3, at equality."""
+        """kappa_1 = 43 ln(48 d / (beta delta)) / alpha: the bound of Lemma 4.3 at equality.
+
+        Algorithm 4 fits a bin with psi_hat > kappa_1 gamma^2 (d + 1)^3 / sqrt(n).
+
+        >>> round(Spec(d=2, actions=2, horizon=10**18).kappa1, 1)
+        3920.8
+        """
         return self.activation * 43 / self.alpha * self.log_term(48)
 
     @cached_property
     def kappa1_prime(self) -> float:
-        """Lemma 4.4, at equality."""
+        """kappa_1' = 15 ln(48 d / (beta delta)) / alpha: the bound of Lemma 4.4 at equality.
+
+        Algorithm 5 bounds the error of a bin with psi_hat > kappa_1' gamma d^(3/2) / sqrt(n).
+        """
         return self.activation * 15 / self.alpha * self.log_term(48)
 
     @cached_property
     def kappa2(self) -> float:
-        """Lemma 4.4, at equality."""
+        """kappa_2 = 118 ln(24 d / (beta delta)) / alpha: the bound of Lemma 4.4 at equality.
+
+        The margin of bar-epsilon in Algorithm 5 is kappa_2 gamma d^(3/2) / (psi_hat n) as printed, and
+        kappa_2 gamma d^(3/2) / (psi_hat sqrt(n)) with `root-n-margin`, as the proof has it.
+        """
         return self.width * 118 / self.alpha * self.log_term(24)
 
     @cached_property
     def kappa3(self) -> float:
-        """Lemma 4.4, at equality."""
+        """kappa_3 = 300 ln(48 d / (beta delta)) / alpha: the bound of Lemma 4.4 at equality.
+
+        The first part of chi_hat in Algorithm 5 is kappa_3 gamma^2 (d + 1)^4 / (psi_hat sqrt(n)).
+        """
         return self.width * 300 / self.alpha * self.log_term(48)
 
     @cached_property
     def n0(self) -> int:
-        """ceil(4 d^2 ln(24d/(beta delta))), so that every batch has n >= 2d ln(24d/(beta delta))."""
+        """n_0 = ceil(4 d^2 ln(24 d / (beta delta))), of the order that Theorem 4.6 prints.
+
+        A batch of the first epoch has 2 n_0 / (2 d) users, so every batch has at least the
+        2 d ln(24 d / (beta delta)) that Lemmas 4.2 and 4.4 ask for.
+
+        >>> Spec(d=2, actions=2, horizon=10**18).n0
+        1448
+        """
         return math.ceil(4 * self.d**2 * self.log_term(24))
 
     @property
     def first_epoch(self) -> int:
+        """n_1 = 2 n_0, the shortest horizon that can be run."""
         return 2 * self.n0
 
     def epoch_length(self, tau: int) -> int:
-        """n_tau = 2^tau n_0 for tau = 1, 2, ..."""
+        """n_tau = 2^tau n_0 for tau = 1, 2, ... (Theorem 4.6)."""
+        _whole("tau", tau, 0, MAX_EPOCH)
         return self.n0 << tau
 
     def batch(self, tau: int) -> int:
-        """Users per batch: 2d batches an epoch, an update and an interval batch for each layer."""
+        """Users per batch, floor(n_tau / (2 d)): Algorithm 2 has an update and an interval batch a layer."""
         return self.epoch_length(tau) // (2 * self.d)
 
     def epochs(self) -> list[tuple[int, int]]:
-        """(tau, rounds played) until the horizon, which truncates the last epoch."""
+        """(tau, rounds played) until the horizon, which truncates the last epoch (Algorithm 1).
+
+        >>> Spec(d=2, actions=2, horizon=10**4).epochs()
+        [(1, 786), (2, 1572), (3, 3144), (4, 4498)]
+        """
         if self.horizon < self.first_epoch:
             raise ValueError(
                 f"horizon {self.horizon} is shorter than the first epoch of {self.first_epoch} rounds "
@@ -179,9 +238,10 @@ def REPAIRED(**parameters: Any) -> Spec:
 
 def _whole(name: str, value: object, low: int, high: int) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} is a whole number from {low} to {high}, not {value!r}")
+        raise ValueError(f"{name} is a whole number from {low} to {high}, not {short(value)}")
 
 
 def _inside(name: str, value: float, low: float, high: float) -> None:
-    if not low < value <= high:
-        raise ValueError(f"{name} lies in ({low:g}, {high:g}], not {value!r}")
+    check_number(name, value)
+    if not low < float(value) <= high:
+        raise ValueError(f"{name} lies in ({low:g}, {high:g}], not {short(value)}")

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpcb.arrays import Array, Ints
+from lpcb.boundary import checked, fits, numbers_of, short
 
 MAX_COUNT = 2**62
 SOUND = 2**24
@@ -21,6 +22,7 @@ FEW = 16.0
 """Up to this mean successes are counted one by one."""
 
 
+@checked
 def laplace_sum(
     scale: ArrayLike, n: int, rng: np.random.Generator, shape: tuple[int, ...] | None = None
 ) -> Array:
@@ -30,36 +32,44 @@ def laplace_sum(
     with variance 2 b^2 Gamma(n).
     """
     _check_count("n", n)
-    b = _scale(scale)
+    b = _scale(scale, shape)
     size = b.shape if shape is None else shape
     out: Array = b * np.sqrt(2 * rng.standard_gamma(float(n), size)) * rng.standard_normal(size)
     return out
 
 
+@checked
 def gaussian_sum(
     scale: ArrayLike, n: int, rng: np.random.Generator, shape: tuple[int, ...] | None = None
 ) -> Array:
     """Sums of n independent centred normal variables with the given standard deviation."""
     _check_count("n", n)
-    sd = _scale(scale)
+    sd = _scale(scale, shape)
     out: Array = sd * np.sqrt(float(n)) * rng.standard_normal(sd.shape if shape is None else shape)
     return out
 
 
+@checked
 def sign_sum(count: Ints, mean: Array, rng: np.random.Generator) -> Array:
     """Sums of ``count`` independent variables that are +1 or -1 and have the given mean.
 
     The rarer sign is drawn, so that a mean close to +-1 keeps its precision. Beyond 2^53 the result is
     rounded to a multiple of up to 2^9; noise smaller than that (mean within 1e-13 of +-1) is not seen.
     """
+    counts = np.asarray(count)
+    mean = np.asarray(mean, dtype=np.float64)
+    if counts.shape != mean.shape:
+        raise ValueError(f"count and mean have one shape, not {counts.shape} and {mean.shape}")
     if np.any(np.abs(mean) > 1):
         raise ValueError(f"mean of a +-1 variable lies in [-1, 1], found {np.abs(mean).max():g}")
+    _check_counts("count", counts)
     rare = binomial(count, (1 - np.abs(mean)) / 2, rng)
     # count - rare - rare, for 2 * rare would overflow at the largest counts.
     total: Array = np.where(mean < 0, -1.0, 1.0) * (np.asarray(count) - rare - rare)
     return total
 
 
+@checked
 def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Ints:
     """Counts of n independent draws over the C cells of each row of ``p``, shape (..., C).
 
@@ -76,9 +86,10 @@ def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Int
     total = weights.sum(axis=-1)
     if not np.all(weights >= 0) or not np.all(np.abs(total - 1) <= 1e-9):
         raise ValueError(f"p holds probabilities that sum to one, found sums {np.unique(total)}")
-    counts = np.broadcast_to(np.asarray(n, dtype=np.int64), weights.shape[:-1])[..., None]
-    _check_count("n", int(counts.min(initial=0)))
-    _check_count("n", int(counts.max(initial=0)))
+    draws = _check_counts("n", n)
+    if draws.ndim and draws.shape != weights.shape[:-1]:
+        raise ValueError(f"n is one number, or one for each row of p, not of shape {draws.shape}")
+    counts = np.broadcast_to(draws, weights.shape[:-1])[..., None]
     cells = weights.shape[-1]
     depth = (cells - 1).bit_length()
     padded = np.zeros((*weights.shape[:-1], 2**depth))
@@ -95,6 +106,7 @@ def multinomial_counts(n: int | Ints, p: Array, rng: np.random.Generator) -> Int
     return counts[..., :cells]
 
 
+@checked
 def wishart_sum_centred(
     d: int, dof: int, scale: float, n: int, rng: np.random.Generator, shape: tuple[int, ...]
 ) -> Array:
@@ -106,6 +118,8 @@ def wishart_sum_centred(
     """
     _check_count("n", n)
     _scale(scale)
+    if not d <= 100 or n * dof > 2 * 10**20:
+        raise ValueError(f"d is at most 100 and n dof at most 2e20, not {d} and {n} * {dof}")
     if d < 1 or dof < d:
         raise ValueError(f"dof is at least d >= 1 for a Wishart matrix with a density, not {dof} at d={d}")
     if n == 0:
@@ -130,11 +144,12 @@ def binomial(n: ArrayLike, p: ArrayLike, rng: np.random.Generator) -> Ints:
     statistics is used (the i-th smallest of n uniforms is Beta(i, n + 1 - i)); the mean of what is left
     falls to its square root at each step.
     """
-    trials, chance = np.broadcast_arrays(np.asarray(n, dtype=np.int64), np.asarray(p, dtype=np.float64))
-    if not np.all((chance >= 0) & (chance <= 1)):
-        raise ValueError("p lies in [0, 1]")
-    if trials.size and not (trials.min() >= 0 and trials.max() <= MAX_COUNT):
-        raise ValueError(f"n lies in [0, 2^62], found {trials.min()} to {trials.max()}")
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng is a Generator, not {short(rng)}")
+    try:
+        trials, chance = np.broadcast_arrays(_check_counts("n", n), _chances(p))
+    except ValueError as error:
+        raise ValueError(f"n and p broadcast: {error}") from None
     flip = chance > 0.5
     rare = _binomial(trials.ravel(), np.where(flip, 1 - chance, chance).ravel(), rng).reshape(trials.shape)
     return np.where(flip, trials - rare, rare)
@@ -180,13 +195,37 @@ def _by_order_statistic(n: Ints, p: Array, rng: np.random.Generator) -> Ints:
     return np.where(low, i + rest, i - 1 - rest)
 
 
-def _scale(scale: ArrayLike) -> Array:
+def _scale(scale: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
     value = np.asarray(scale, dtype=np.float64)
     if not np.all(np.isfinite(value) & (value >= 0)):
-        raise ValueError(f"scale is finite and at least 0, not {scale!r}")
+        raise ValueError(f"scale is finite and at least 0, not {short(scale)}")
+    if shape is not None and not fits(value.shape, shape):
+        raise ValueError(f"scale of shape {value.shape} does not fit shape {shape}")
     return value
+
+
+def _chances(p: ArrayLike) -> Array:
+    try:
+        found = numbers_of("p", p)
+    except ValueError as error:
+        raise ValueError(f"p lies in [0, 1]: {error}") from None
+    if not np.all((found >= 0) & (found <= 1)):
+        raise ValueError("p lies in [0, 1]")
+    return found
 
 
 def _check_count(name: str, n: int) -> None:
     if not 0 <= n <= MAX_COUNT:
-        raise ValueError(f"{name} lies in [0, 2^62], not {n!r}")
+        raise ValueError(f"{name} lies in [0, 2^62], not {short(n)}")
+
+
+def _check_counts(name: str, counts: ArrayLike) -> Ints:
+    """``counts`` as whole numbers from 0 to 2^62; one that is no whole number would be cut off."""
+    found = np.asarray(counts)
+    if found.dtype.kind not in "iu":
+        numbers = numbers_of(name, counts)
+        if not (np.isfinite(numbers) & (numbers == np.floor(numbers))).all():
+            raise ValueError(f"{name} holds whole numbers, not {short(counts)}")
+    if found.size and not (found.min() >= 0 and found.max() <= MAX_COUNT):
+        raise ValueError(f"{name} lies in [0, 2^62], found {found.min()} to {found.max()}")
+    return found.astype(np.int64, copy=False)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints
+from lpcb.boundary import checked
 from lpcb.elimination import eliminate, uniform_policy
 from lpcb.lplr.aggregate import Oracle, estimate
 from lpcb.partition import Routed
@@ -40,6 +41,7 @@ class Run:
 
     @property
     def total_regret(self) -> Array:
+        """Equation 1, sum over t of f*(x_t, a*) - f*(x_t, a_t), in expectation given each epoch's policy."""
         total: Array = self.regret.sum(axis=1)
         return total
 
@@ -67,15 +69,22 @@ def _first(happened: Bools, when: Ints) -> int | None:
     return int(when[index[0]]) if len(index) else None
 
 
+MAX_NUMBERS = 10**8
+"""Seeds times contexts times actions times d that are run side by side: several arrays of 800 MB."""
+
 Collect = Callable[[int, Array], Oracle]
 """(epoch tau, policy (S, K, A)) -> the oracle fitted from that epoch's users."""
 
 
+@checked
 def points(problem: Problem, seeds: int) -> tuple[Array, Ints]:
     """Every (seed, context, action) as a vector and the index seed * A + action of its oracle."""
     K, A, d = problem.features.shape
-    if seeds < 1:
-        raise ValueError(f"seeds is at least 1, not {seeds}")
+    if not 1 <= seeds * K * A * d <= MAX_NUMBERS:
+        raise ValueError(
+            f"seeds is at least 1 and seeds * {K} contexts * {A} actions * {d} at most {MAX_NUMBERS:.0e}, "
+            f"not {seeds}"
+        )
     phi = np.broadcast_to(problem.features, (seeds, K, A, d)).reshape(-1, d)
     oracle = np.arange(seeds)[:, None, None] * A + np.arange(A)
     return phi, np.broadcast_to(oracle, (seeds, K, A)).reshape(-1).astype(np.int64)
@@ -103,7 +112,10 @@ def play(
     collect: Collect,
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
-    """Algorithm 1 on ``seeds`` independent runs side by side; ``collect`` is the engine."""
+    """Algorithm 1 on ``seeds`` independent runs side by side; ``collect`` is the engine.
+
+    Starts from f_hat = 0 and Delta = 1. Theorem 3.2: regret O(n_1 + A^2 sum_{tau >= 2} n_tau E(n_{tau-1})).
+    """
     check(problem, spec)
     schedule = spec.epochs()
     phi, oracle_index = points(problem, seeds)

@@ -18,6 +18,8 @@ from lpcb.spec import Spec
 MAX_ROUNDS = 10**7
 """Beyond this a run would take hours; the aggregate engine has the same law."""
 MAX_CELLS = 10**6
+MAX_USERS = 10**9
+"""Rounds of all seeds together: days."""
 
 
 @checked
@@ -34,6 +36,10 @@ def run(
     if spec.horizon > MAX_ROUNDS:
         raise ValueError(
             f"horizon {spec.horizon} is more than the {MAX_ROUNDS} rounds that the stream engine represents"
+        )
+    if seeds * spec.horizon > MAX_USERS:
+        raise ValueError(
+            f"seeds times the horizon of {spec.horizon} is at most {MAX_USERS:.0e}, not {seeds} times"
         )
     cells = spec.actions * (spec.M + 1) ** spec.d
     if cells > MAX_CELLS:

@@ -19,6 +19,8 @@ Complete = Callable[[int, Bins, Ints, Bins | None], Bins]
 class Oracle:
     """Estimates f_hat and intervals Delta of one or many oracles fitted in one epoch.
 
+    The oracle of Definition 3.1; Lemma 4.5 claims |f_hat(phi) - phi' theta*| <= Delta(phi) for all phi.
+
     Bins nobody was routed to may be left out of ``layers`` and drawn by ``complete`` when asked for.
     """
 
@@ -32,7 +34,7 @@ class Oracle:
         return tuple(self._layers)
 
     def route(self, phi: Array, oracle: Ints) -> list[Routed]:
-        """Each point before layer 1, 2, ..., d and after layer d."""
+        """Each point before layer 1, 2, ..., d and after layer d: the loop of Algorithm 6."""
         path = [enter(self.spec, phi, oracle)]
         for h in range(1, len(self._layers) + 1):
             at = path[-1]
@@ -41,7 +43,7 @@ class Oracle:
         return path
 
     def __call__(self, phi: Array, oracle: Ints) -> tuple[Array, Array]:
-        """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]``."""
+        """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]`` (Algorithm 6)."""
         if phi.ndim != 2 or phi.shape[1] != self.spec.d or oracle.shape != phi.shape[:1]:
             raise ValueError(f"phi has shape (points, {self.spec.d}) and oracle (points,), not {phi.shape}")
         if not (np.linalg.norm(phi, axis=1) <= 1 + TOLERANCE).all():
@@ -58,7 +60,7 @@ class Oracle:
 
 
 def estimate(spec: Spec, end: Routed) -> tuple[Array, Array]:
-    """(f_hat, Delta) of points that have passed the last layer."""
+    """f_hat(phi) = sum_h phi_h' theta_{B_h} and Delta(phi) = eta_hat_{B_d}(phi), after the last layer."""
     return prediction(spec, end.total), end.eta
 
 

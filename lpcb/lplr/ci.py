@@ -16,12 +16,12 @@ from lpcb.spec import Spec
 
 
 def cap(spec: Spec) -> float:
-    """Largest interval: a clipped prediction and a mean in [-1, 1] differ by at most 2."""
+    """Largest interval: 1 in Algorithm 5; but a clipped prediction and a mean in [-1, 1] may differ by 2."""
     return 2.0 if spec.has("width-cap") else 1.0
 
 
 def error_share(at: Routed, rows: Ints, fit: Components) -> Array:
-    """epsilon_i = eta_hat of the parent times |u' phi| / sqrt(s), zero outside active bins."""
+    """epsilon_i = eta_hat_{B^o}(phi) |u_B' phi| / sqrt(s_B) (Algorithm 5), zero outside active bins."""
     s = fit.s[rows]
     along = np.abs(dot(fit.u[rows], at.rest))
     share: Array = at.eta * np.divide(along, np.sqrt(s), out=np.zeros_like(along), where=s > 0)
@@ -29,7 +29,7 @@ def error_share(at: Routed, rows: Ints, fit: Components) -> Array:
 
 
 def mechanism(spec: Spec, keys: Ints, fit: Components) -> Laplace:
-    """The randomizer for the active bins among ``keys``.
+    """The randomizer for the active bins among ``keys``, as printed s_B^(-1/2) gamma^-k Lap(1/alpha).
 
     epsilon_i lies in [0, cap gamma^-k / sqrt(s)]: in units of gamma^-k / sqrt(s) a replacement changes
     the table by at most cap in each of two cells.
@@ -40,7 +40,12 @@ def mechanism(spec: Spec, keys: Ints, fit: Components) -> Laplace:
 
 
 def bins(spec: Spec, n: int, keys: Ints, fit: Components, parent_rest: Array, errors: Array) -> Bins:
-    """The finished bins of a layer from the components and the private error sums of the active ones."""
+    """The finished bins of a layer from the components and the private error sums of the active ones.
+
+    Algorithm 5: bar-epsilon_B = epsilon_hat_B / (psi_hat_B n) + kappa_2 gamma d^(3/2) / (psi_hat_B n), the
+    last n a sqrt(n) with `root-n-margin`; a bin with psi_hat_B <= kappa_1' gamma d^(3/2) / sqrt(n) is not
+    open, so that its children are inactive. Lemma 4.4 says what the result is good for.
+    """
     d, root_n = spec.d, math.sqrt(n)
     rows = np.flatnonzero(fit.active)
     error = np.zeros(len(keys))
@@ -61,7 +66,11 @@ def bins(spec: Spec, n: int, keys: Ints, fit: Components, parent_rest: Array, er
 
 
 def interval(spec: Spec, at: Routed, layer: Bins) -> Array:
-    """eta_hat of each point's bin on layer h, at that point. Below an inactive bin it is inherited."""
+    """eta_hat_B(phi) = min {1, eta_hat_{B^o}(phi) + chi_hat_B(phi)} in open bins (Algorithm 5).
+
+    In others it is gamma^-k_h as printed, and with `inactive-width` the parent's eta_hat on top of what is
+    left, |phi_h| with `dummy-width`. Below an inactive bin it is inherited. `width-cap` makes the 1 a 2.
+    """
     rows = layer.rows(at.keys)
     remainder = np.linalg.norm(at.rest, axis=-1) if spec.has("dummy-width") else edges(spec)[at.k]
     inactive = at.eta + remainder if spec.has("inactive-width") else remainder
@@ -70,7 +79,10 @@ def interval(spec: Spec, at: Routed, layer: Bins) -> Array:
 
 
 def chi(spec: Spec, at: Routed, layer: Bins) -> Array:
-    """kappa_3 gamma^2 (d+1)^4 / (psi_hat sqrt(n)) + bar-epsilon |u' phi| / sqrt(s), in open bins."""
+    """chi_hat_B(phi) = kappa_3 gamma^2 (d+1)^4 / (psi_hat_B sqrt(n)) + bar-epsilon_B |u_B' phi| / sqrt(s_B).
+
+    Algorithm 5; 0 in bins that are not open.
+    """
     rows = layer.rows(at.keys)
     open_, s = layer.open[rows], layer.s[rows]
     along = np.abs(dot(layer.u[rows], at.rest))

@@ -15,7 +15,7 @@ from lpcb.spec import Spec
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """What Algorithm 4 returns for each bin: psi_hat, activity, u_hat, s_hat, theta_hat."""
+    """What Algorithm 4 returns for each bin: psi_hat = c_hat / n, activity, u_hat, s_hat, theta_hat."""
 
     psi: Array
     active: Bools
@@ -30,6 +30,8 @@ class Components:
 def project(matrix: Array, rest: Array) -> tuple[Array, Array]:
     """Lambda_tilde, near ``matrix``, positive semi-definite with Lambda U = 0, as (eigenvalues, vectors).
 
+    Algorithm 4 takes the argmin over Lambda in S_d^+, Lambda U = 0, of |Lambda - matrix|_op; this is near it.
+
     ``rest`` is I - U U': compress, then drop what is negative. The guarantee that the proof needs holds: if
     Lambda is positive semi-definite with Lambda U = 0, the compression R X R - Lambda = R (X - Lambda) R is
     no further from Lambda than X, and its top eigenpair, all that is used, is that of its positive part.
@@ -40,7 +42,12 @@ def project(matrix: Array, rest: Array) -> tuple[Array, Array]:
 
 
 def top_component(matrix: Array, rest: Array) -> tuple[Array, Array]:
-    """(s, u) of the projected ``matrix``: u a unit vector orthogonal to U to rounding, with canonical sign.
+    """(s_B, u_B), the largest eigenvalue and eigenvector of Lambda_tilde_B (Algorithm 4).
+
+    u is a unit vector orthogonal to U to rounding, with canonical sign.
+
+    >>> top_component(np.diag([4.0, 1.0]), np.diag([0.0, 1.0]))
+    (array(1.), array([0., 1.]))
 
     If nothing positive is left, the top eigenvector may lie along U and s is 0 up to rounding: then both
     are 0.
@@ -57,7 +64,12 @@ def top_component(matrix: Array, rest: Array) -> tuple[Array, Array]:
 def pcr(
     spec: Spec, n: int, keys: Ints, sums: Statistics, parent_open: Bools, parent_rest: Array
 ) -> Components:
-    """Fits the bins ``keys`` from the private sums over n users."""
+    """theta_B = u_B s_B^-1 u_B' lambda_hat_B / (psi_hat_B n) in each bin ``keys``, from sums over n users.
+
+    Algorithm 4, with Lemma 4.3 on how good it is. A bin is active if its parent is, k_h < M and
+    psi_hat_B > kappa_1 gamma^2 (d + 1)^3 / sqrt(n), and with `eigenvalue-guard` only if
+    s_B >= gamma^(-2 k_h - 2) / (2 d), what Lemma 4.3 claims of s_B.
+    """
     d = spec.d
     k = key_level(spec, keys)
     psi = sums.count / n

@@ -15,7 +15,10 @@ from lpcb.spec import Spec
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """c_B, lambda_B and Lambda_B of each bin: one user's share, or sums over users."""
+    """c_B, lambda_B and Lambda_B of each bin (Section 4.1): one user's share, or sums over users.
+
+    One user in bin B adds 1, y_h phi_h and phi_h phi_h' there and 0 elsewhere.
+    """
 
     count: Array
     vector: Array
@@ -24,7 +27,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class UpdateMechanisms:
-    """The three randomizers of a layer, each with a third of alpha.
+    """The three randomizers of a layer, each with a third of alpha (Algorithm 3; Proposition 4.1).
 
     One user fills one cell per statistic with at most 1, sqrt(d) R and (d+1)/2 units in l1 norm, where a
     vector of norm 1 has l1 norm at most sqrt(d), R bounds the residual reward and see SymmetricLaplace for
@@ -38,6 +41,7 @@ class UpdateMechanisms:
     matrix: Mechanism
 
     def release(self, value: Statistics, rng: np.random.Generator) -> Statistics:
+        """One user's report: the three lines of Algorithm 3."""
         return Statistics(
             self.count.release(value.count, rng),
             self.vector.release(value.vector, rng),
@@ -45,6 +49,7 @@ class UpdateMechanisms:
         )
 
     def release_sum(self, total: Statistics, n: int, rng: np.random.Generator) -> Statistics:
+        """The hat-c_B, hat-lambda_B and hat-Lambda_B that n runs of Algorithm 3 leave behind."""
         return Statistics(
             self.count.release_sum(total.count, n, rng),
             self.vector.release_sum(total.vector, n, rng),
@@ -61,17 +66,28 @@ class UpdateMechanisms:
 
 
 def residual_range(spec: Spec, h: int) -> float:
-    """R_h, the largest |y_h|: y less a clipped prediction lies in [-2, 2] below the first layer."""
+    """R_h, the largest |y_h|: y less a clipped prediction lies in [-2, 2] below the first layer.
+
+    The proof of Proposition 4.1 takes |y_h| <= 1 "by definition" on every layer.
+    """
     return 2.0 if spec.has("residual-range") and h > 1 else 1.0
 
 
 def touched_cells(spec: Spec) -> int:
-    """How many cells one user's change is taken to touch."""
+    """How many cells one user's change is taken to touch: 1 in the proof of Proposition 4.1, in truth 2."""
     return 2 if spec.has("replacement-sensitivity") else 1
 
 
 def mechanisms(spec: Spec, h: int, keys: Ints) -> UpdateMechanisms:
-    """The randomizers for the bins ``keys`` of layer h; scales belong to the cell, not to the user's bin."""
+    """The randomizers for the bins ``keys`` of layer h; scales belong to the cell, not to the user's bin.
+
+    As printed (Algorithm 3): 3 Lap(1/alpha), 3 sqrt(d) gamma^-k Lap(1/alpha), and
+    3 gamma^-2k (W_d(d + 1, 1.5/alpha I) - 1.5 (d + 1)/alpha I).
+
+    >>> noise = mechanisms(Spec(d=2, actions=1, horizon=100, repairs=frozenset()), 1, np.array([0]))
+    >>> noise.count.scale, noise.vector.scale.round(3)
+    (array([3.]), array([[4.243]]))
+    """
     unit = edges(spec)[key_level(spec, keys)]
     cells, share = touched_cells(spec), spec.alpha / 3
     matrix: Mechanism
@@ -87,7 +103,10 @@ def mechanisms(spec: Spec, h: int, keys: Ints) -> UpdateMechanisms:
 
 
 def statistics(spec: Spec, at: Routed, keys: Ints, count: Array, y_sum: Array) -> Statistics:
-    """Sums over users: ``count`` of them sit at each point, with rewards that add up to ``y_sum``."""
+    """sum 1, sum y_h phi_h and sum phi_h phi_h' over the users of each bin (Algorithm 3, before noise).
+
+    ``count`` users sit at each point, with rewards that add up to ``y_sum``.
+    """
     rows = np.searchsorted(keys, at.keys)
     y_h = y_sum - count * prediction(spec, at.total)
     outer = at.rest[:, :, None] * at.rest[:, None, :]
