@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.console import Console
 
-from lpcb.compare import Comparison, compare
+from lpcb.compare import PRINTED_PRIVACY, STREAMED, STREAMED_SEEDS, Comparison, Progress, compare
 from lpcb.console import counting, say, show_table, tell
 from lpcb.engines import Run, aggregate, stream
-from lpcb.files import check_target, write_atomic
-from lpcb.plots import RegretCurve, regret_svg
+from lpcb.files import check_target, deliver, write_atomic
+from lpcb.plots import RegretCurve, comparison_svg, regret_svg
 from lpcb.problem import Problem, build
 from lpcb.spec import REPAIRS, Spec
 
@@ -30,7 +34,7 @@ class Variant(StrEnum):
     repaired = "repaired"
 
 
-def horizon_of(text: str) -> int:
+def horizon_of(text: str, name: str = "horizon") -> int:
     """A horizon such as 1000000 or 1e18."""
     try:
         return int(text)
@@ -41,7 +45,7 @@ def horizon_of(text: str) -> int:
     except ValueError:
         number = math.nan
     if not (math.isfinite(number) and number == int(number)):
-        raise ValueError(f"horizon is a whole number such as 1000000 or 1e18, not {text!r}")
+        raise ValueError(f"{name} is a whole number such as 1000000 or 1e18, not {text!r}")
     return int(number)
 
 
@@ -53,6 +57,13 @@ def simulate(
     d: Annotated[int | None, typer.Option(help="Dimension (random and line; default 2).")] = None,
     actions: Annotated[int | None, typer.Option(help="Number of actions (default 2).")] = None,
     contexts: Annotated[int | None, typer.Option(help="Number of contexts (default 16).")] = None,
+    theta: Annotated[
+        str | None,
+        typer.Option(
+            help="The unknown parameter, d numbers such as 0.6,-0.8 of norm at most 1 (random, line and CSV "
+            "files; default: drawn with --seed)."
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="Privacy parameter, in (0, 1].")] = 1.0,
     horizon: Annotated[str, typer.Option(help="Rounds, e.g. 1e18.")] = "1e12",
     engine: Annotated[Engine, typer.Option(help="stream (real reports) or aggregate.")] = Engine.aggregate,
@@ -63,16 +74,25 @@ def simulate(
     width: Annotated[float, typer.Option(help="Factor on kappa_2 and kappa_3 (1 = printed).")] = 1.0,
     seeds: Annotated[int, typer.Option(help="Independent runs.")] = 20,
     seed: Annotated[int, typer.Option(help="Root seed of runs and of random problems.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything here; - is standard output.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write an SVG of regret against rounds here.")] = None,
     against: Annotated[
         bool,
         typer.Option(
             "--compare",
-            help="Run the printed, the repaired and a scaled algorithm and all baselines (what acts round "
-            "by round up to 1e6 rounds); --activation and --width are then the factors of the scaled one.",
+            help="Run the printed, the repaired and a scaled algorithm and all baselines; --activation and "
+            "--width are then the factors of the scaled one.",
         ),
     ] = False,
+    streamed: Annotated[
+        str,
+        typer.Option(
+            help="With --compare: longest horizon at which baselines that act round by round are run, up to "
+            f"1e6 (with at most {STREAMED_SEEDS} seeds; about 10 s for every 1e5 rounds)."
+        ),
+    ] = f"{STREAMED:.0e}",
 ) -> None:
     """Run Algorithm 1 and report regret, coverage and when it starts to learn.
 
@@ -83,6 +103,9 @@ def simulate(
     check_target("plot", plot)
     rounds = horizon_of(horizon)
     chosen = _problem(problem, d, actions, contexts, rounds, alpha, seed)
+    if theta is not None:
+        chosen = _with_theta(chosen, problem, theta)
+    which = _which_theta(chosen, problem, theta, seed)
     if against:
         if engine is Engine.stream or without:
             given = (
@@ -90,7 +113,12 @@ def simulate(
             )
             raise ValueError(f"--compare runs fixed specifications in aggregate and does not go with {given}")
         scale = None if activation == width == 1.0 else (activation, width)
-        _compare(chosen, rounds, alpha, beta, scale, seeds, seed, json_file, plot)
+        limit = horizon_of(streamed, "streamed")
+        with _telling() as progress:
+            compared = compare(chosen, rounds, alpha, beta, scale, seeds, seed, progress, limit)
+        if _write_comparison(compared, json_file, plot):
+            return
+        _print_comparison(compared, which, [path for path in (json_file, plot) if path is not None])
         return
     repairs = REPAIRS - _known(without or []) if variant is Variant.repaired else frozenset()
     spec = Spec(
@@ -98,48 +126,73 @@ def simulate(
     )
     run = _run(chosen, spec, engine, seeds, seed)
     result = as_dict(run, engine.value, variant.value, seed)
-    if json_file is not None:
-        write_atomic(json_file, json.dumps(result, indent=1) + "\n")
     if plot is not None:
         write_atomic(plot, _plot(run, variant.value))
-    _print(run, [path for path in (json_file, plot) if path is not None])
+    if deliver(json_file, json.dumps(result, indent=1) + "\n"):
+        return
+    _print(run, which, [path for path in (json_file, plot) if path is not None])
 
 
-def _compare(
-    problem: Problem,
-    horizon: int,
-    alpha: float,
-    beta: float | None,
-    scale: tuple[float, float] | None,
-    seeds: int,
-    seed: int,
-    json_file: Path | None,
-    plot: Path | None,
-) -> None:
-    with counting("comparing") as progress:
-        result = compare(problem, horizon, alpha, beta, scale, seeds, seed, progress)
-    if json_file is not None:
-        write_atomic(json_file, json.dumps(result.as_dict(), indent=1) + "\n")
+@contextmanager
+def _telling() -> Iterator[Progress]:
+    """On a terminal, what is being run; nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda name, number, total: None
+        return
+    with console.status("comparing") as status:
+        yield lambda name, number, total: status.update(f"comparing: {name} ({number} of {total})")
+
+
+def _write_comparison(result: Comparison, json_file: Path | None, plot: Path | None) -> bool:
+    """True if standard output is taken by the JSON."""
+    problem = result.problem
     if plot is not None:
-        title = f"{problem.name}: d={problem.d}, A={problem.actions}, alpha={alpha:g}"
-        write_atomic(plot, regret_svg(result.curves(), title))
-    _print_comparison(result, [path for path in (json_file, plot) if path is not None])
+        title = f"{problem.name}: d={problem.d}, A={problem.actions}, alpha={result.alpha:g}"
+        write_atomic(plot, comparison_svg(result.curves(), title))
+    return deliver(json_file, json.dumps(result.as_dict(), indent=1) + "\n")
 
 
-def _print_comparison(result: Comparison, written: list[Path]) -> None:
-    rows = []
+SHORT = {"none": "no", "nothing is sent": "no data", PRINTED_PRIVACY: "claimed", "alpha-LDP": "LDP"}
+"""What a promise to users is called in a narrow table."""
+
+
+def _print_comparison(result: Comparison, which: list[str], written: list[Path]) -> None:
+    rows, promises, forms = [], dict[str, str](), dict[str, list[str]]()
     for one in result.competitors:
-        low, middle, high = one.total.min(), np.median(one.total), one.total.max()
+        low, middle, high = one.total.min(), float(np.median(one.total)), one.total.max()
+        short = SHORT.get(one.privacy, "LDP*")
+        promises[short] = one.privacy
+        forms.setdefault(one.form, []).append(one.name)
         covered = "" if one.covered is None else f"{one.covered:.0%}"
-        rows.append((one.name, one.privacy, one.form, f"{middle:.4g}", f"{low:.3g} to {high:.3g}", covered))
+        spread = f"{_number(low)}–{_number(high)}"
+        rows.append((one.name, short, covered, f"{one.seeds}", _number(middle), spread))
     show_table(
-        ("algorithm", "privacy", "form", "median regret", "range over seeds", "covered"),
+        ("algorithm", "private", "covered", "seeds", "regret", "range"),
         rows,
-        f"{result.problem.name}, T = {result.horizon:.3g}, {result.seeds} seeds",
-        frozenset({"median regret", "range over seeds", "covered"}),
+        f"{result.problem.name}, T = {result.horizon:.3g}, alpha = {result.alpha:g}: median regret and its "
+        "range over seeds",
+        frozenset({"covered", "seeds", "regret", "range"}),
     )
-    tell(*(f"Left out: {name}: {reason}." for name, reason in result.left_out.items()))
+    tell(
+        "Covered: share of seeds whose intervals always held the truth.",
+        "Private: " + "; ".join(f"{k}: {v}" for k, v in promises.items() if k != v) + ".",
+        "How: " + "; ".join(f"{form}: {', '.join(names)}" for form, names in forms.items()) + ".",
+        *(f"Left out: {name}: {reason}." for name, reason in result.left_out.items()),
+        *which,
+    )
+    if any(one.seeds < result.seeds for one in result.competitors):
+        tell(f"What acts round by round was run with {STREAMED_SEEDS} seeds only.")
     say(*(f"Written: {path}" for path in written))
+
+
+def _number(value: float) -> str:
+    """Three digits in few characters.
+
+    >>> _number(248600.0), _number(13.45)
+    ('2.49e5', '13.4')
+    """
+    return f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
 
 
 def _known(repairs: list[str]) -> frozenset[str]:
@@ -156,6 +209,30 @@ def _problem(
             raise ValueError(f"problem file {name!r} does not exist")
         return Problem.from_csv(name, seed=seed)
     return build(name, horizon=horizon, d=d, actions=actions, contexts=contexts, alpha=alpha, seed=seed)
+
+
+def _with_theta(problem: Problem, name: str, text: str) -> Problem:
+    """The problem with the parameter that the user gives; the paper's instances have theirs."""
+    if name not in ("random", "line") and not name.endswith(".csv"):
+        raise ValueError(
+            f"theta={text!r}: problem {name!r} has a theta of its own; random, line and CSV take one"
+        )
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"theta is numbers separated by commas such as 0.6,-0.8, not {text!r}") from None
+    if len(numbers) != problem.d:
+        raise ValueError(f"theta={text!r} has {len(numbers)} numbers; the problem has d={problem.d}")
+    return replace(problem, theta=np.array(numbers))
+
+
+def _which_theta(problem: Problem, name: str, given: str | None, seed: int) -> list[str]:
+    """One line that says which theta a user's own contexts were run with."""
+    if given is None and not name.endswith(".csv"):
+        return []
+    numbers = ", ".join(f"{x:.4g}" for x in problem.theta)
+    how = "as given" if given is not None else f"drawn at random with seed {seed}; --theta sets it"
+    return [f"theta = ({numbers}), {how}."]
 
 
 def _run(problem: Problem, spec: Spec, engine: Engine, seeds: int, seed: int) -> Run:
@@ -202,7 +279,7 @@ def _plot(run: Run, variant: str) -> str:
     )
 
 
-def _print(run: Run, written: list[Path]) -> None:
+def _print(run: Run, which: list[str], written: list[Path]) -> None:
     uniform = run.problem.uniform_regret * run.spec.horizon
     values = {"regret": run.total_regret}
     if uniform > 0:
@@ -220,4 +297,5 @@ def _print(run: Run, written: list[Path]) -> None:
         f"{run.problem.name}, T = {run.spec.horizon:.3g}, {len(run.regret)} seeds",
         frozenset({"median", "range over seeds"}),
     )
+    tell(*which)
     say(*(f"Written: {path}" for path in written))

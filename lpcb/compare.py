@@ -19,23 +19,28 @@ from lpcb.spec import REPAIRS, Spec
 
 PRINTED_PRIVACY = "claimed alpha-LDP, and is not"
 OURS = "epochs of doubling length"
+STREAMED = 200_000
+"""Longest horizon at which :func:`compare` plays what acts round by round, unless asked for more: 20 s."""
+STREAMED_SEEDS = 20
+"""So many seeds of what acts round by round: up to here they cost next to nothing side by side."""
 
 
 @checked
 def scaled_factors(d: int) -> tuple[float, float]:
     """Factors on the printed (activation, width) constants at which intervals still held in simulations.
 
-    At least the widths that fits on the hardest known instances need to cover in 95 of 100 cases, for d up to
-    4 and T from 1e9 on (`lpcb verify lemma-4.5-coverage`, "scaled specification over needed width"). No
-    theorem stands behind them; every run reports its own coverage.
+    About the widths that fits on the hardest known instances need to cover in 95 of 100 cases, or more, for d
+    up to 4 and T from 1e10 on: `lpcb verify lemma-4.5-coverage` shows the ratio of the two with its interval
+    ("scaled specification over needed width"). No theorem stands behind them; every run reports its own
+    coverage.
     """
     return (1e-4, 1e-4) if d <= 2 else (1e-4, 4e-5)
 
 
 @dataclass(frozen=True, eq=False)
 class Competitor:
-    """Cumulative regret of one algorithm; ``covered`` is the share of seeds whose intervals always held,
-    ``form`` says how it was simulated."""
+    """Cumulative regret of one algorithm, one row per seed; ``covered`` is the share of seeds whose intervals
+    always held, ``form`` says how it was simulated."""
 
     name: str
     privacy: str
@@ -49,6 +54,15 @@ class Competitor:
     def total(self) -> Array:
         last: Array = self.regret[:, -1]
         return last
+
+    @property
+    def seeds(self) -> int:
+        return len(self.regret)
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody's data are seen; the printed algorithm only claims it."""
+        return self.privacy not in ("none", PRINTED_PRIVACY)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +98,7 @@ class Comparison:
                     "name": one.name,
                     "privacy": one.privacy,
                     "form": one.form,
+                    "seeds": one.seeds,
                     "rounds": one.rounds.tolist(),
                     "regret": one.regret.tolist(),
                     "total_regret": one.total.tolist(),
@@ -96,11 +111,20 @@ class Comparison:
         }
 
     def curves(self) -> list[RegretCurve]:
-        """For the plot; what is not private is dashed."""
+        """For the plot; what is not private is dashed, and so is what only claims to be."""
         return [
-            RegretCurve(one.name, one.rounds, one.regret, dashed=one.privacy == "none")
+            RegretCurve(
+                one.name + (", claimed private" if one.privacy == PRINTED_PRIVACY else ""),
+                one.rounds,
+                one.regret,
+                dashed=not one.private,
+            )
             for one in self.competitors
         ]
+
+
+Progress = Callable[[str, int, int], None]
+"""(what is run now, its number from 1, how many there are)"""
 
 
 @checked
@@ -112,13 +136,17 @@ def compare(
     scale: tuple[float, float] | None = None,
     seeds: int = 20,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    streamed: int = STREAMED,
 ) -> Comparison:
-    """Run everything that can be run at this horizon: what acts round by round up to 10^6 rounds, the rest in
-    aggregate. ``scale`` is (activation, width) of the scaled algorithm.
+    """Run everything that can be run at this horizon: what acts round by round up to ``streamed`` rounds and
+    with at most :data:`STREAMED_SEEDS` seeds, the rest in aggregate. ``scale`` is (activation, width) of the
+    scaled algorithm.
 
     Every algorithm has randomness of its own, so that one more or less changes nothing for the others.
     """
+    if not 1 <= streamed <= ROUNDS:
+        raise ValueError(f"streamed is a number of rounds from 1 to {ROUNDS:.0e}, not {streamed}")
     factors = scale or scaled_factors(problem.d)
     runs: dict[str, Callable[[np.random.Generator], Competitor]] = {}
     for name, repairs, factor in (
@@ -138,15 +166,15 @@ def compare(
         )
         runs[name] = _ours(name, problem, spec, seeds)
     for name in BASELINES:
-        runs[name] = _baseline(name, problem, horizon, alpha, seeds)
+        runs[name] = _baseline(name, problem, horizon, alpha, seeds, streamed)
     found, left_out = [], {}
     for index, (name, run) in enumerate(runs.items()):
+        if progress is not None:
+            progress(name, index + 1, len(runs))
         try:
             found.append(run(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index,)))))
         except (ArithmeticError, LookupError) as error:
             left_out[name] = str(error.args[0])
-        if progress is not None:
-            progress(index + 1, len(runs))
     return Comparison(problem, horizon, alpha, seeds, seed, tuple(found), left_out)
 
 
@@ -162,17 +190,20 @@ def _ours(name: str, problem: Problem, spec: Spec, seeds: int) -> Callable[[np.r
 
 
 def _baseline(
-    name: str, problem: Problem, horizon: int, alpha: float, seeds: int
+    name: str, problem: Problem, horizon: int, alpha: float, seeds: int, streamed: int
 ) -> Callable[[np.random.Generator], Competitor]:
     baseline = BASELINES[name]
 
     def run(rng: np.random.Generator) -> Competitor:
-        if baseline.aggregate is None and horizon > ROUNDS:
+        if baseline.aggregate is not None:
+            curve = baseline.aggregate(problem, horizon, alpha, seeds, rng, checkpoints(horizon))
+        elif horizon <= streamed:
+            few = min(seeds, STREAMED_SEEDS)
+            curve = baseline.stream(problem, horizon, alpha, few, rng, checkpoints(horizon))
+        else:
             raise LookupError(
-                f"acts round by round, which is run up to {ROUNDS:.0e} rounds; see {name}_doubling"
+                f"acts round by round, which is run up to {streamed:.0e} rounds; see {name}_doubling"
             )
-        simulate = baseline.stream if baseline.aggregate is None else baseline.aggregate
-        curve = simulate(problem, horizon, alpha, seeds, rng, checkpoints(horizon))
         rounds = np.array(curve.checkpoints, dtype=np.int64)
         return Competitor(name, baseline.privacy, baseline.form, rounds, curve.regret, None, None)
 

@@ -6,10 +6,13 @@ import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from lpcb.arrays import Array, Ints
 
@@ -42,28 +45,133 @@ def share_svg(curves: Sequence[RegretCurve], target: float, title: str) -> str:
         return _svg(figure)
 
 
+GUIDES = ((1.0, "T"), (0.75, "T^3/4"), (0.5, "T^1/2"))
+DECADES = 2.0
+"""Exponents in the legend are fitted over so many of the last decades."""
+COLOURS = (
+    *("#1b6ca8", "#d1495b", "#2e933c", "#7a7a7a", "#8a5a00", "#e39b00"),
+    *("#6a4c93", "#00798c", "#66a5ad", "#b5179e", "#222222"),
+)
+MARKERS = "osD^v<>phd8"
+
+
+def last_exponent(rounds: Ints | Array, regret: Array) -> float | None:
+    """Slope of ln regret in ln rounds over the last :data:`DECADES`; None where there is too little to fit.
+
+    >>> t = 10.0 ** np.arange(1, 7)
+    >>> round(last_exponent(t, 3 * t**0.75), 6)
+    0.75
+    """
+    late = (rounds >= rounds[-1] / 10**DECADES * (1 - 1e-9)) & (regret > 0)
+    if late.sum() < 3:
+        return None
+    x, y = np.log(np.asarray(rounds, dtype=np.float64)[late]), np.log(regret[late])
+    return float(np.cov(x, y)[0, 1] / np.var(x, ddof=1))
+
+
 def regret_svg(curves: Sequence[RegretCurve], title: str) -> str:
     """Log-log plot: median over seeds, shaded from the smallest to the largest. Reproducible text."""
     with _style():
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.add_subplot(xscale="log", yscale="log")
         for curve in curves:
-            positive = np.maximum(curve.regret, 1e-3)
-            (line,) = axes.plot(
-                curve.rounds, np.median(positive, axis=0), "--" if curve.dashed else "-", label=curve.label
-            )
-            axes.fill_between(
-                curve.rounds,
-                positive.min(axis=0),
-                positive.max(axis=0),
-                alpha=0.25,
-                color=line.get_color(),
-                linewidth=0,
-            )
+            _draw(axes, curve, 1e-3, label=curve.label)
         axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=title)
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small" if len(curves) > 3 else None)
+        axes.legend()
         return _svg(figure)
+
+
+def comparison_svg(curves: Sequence[RegretCurve], title: str) -> str:
+    """:func:`regret_svg` for many curves, with thin guides of slope 1/2, 3/4 and 1 and fitted exponents.
+
+    Curves that lie on each other stay visible: later ones are thinner, and markers, above all lines, stand at
+    different rounds.
+    """
+    with _style():
+        figure = Figure(figsize=(10, 5.2), layout="constrained")
+        axes = figure.add_subplot(xscale="log", yscale="log")
+        many, floor, span = len(curves), _floor(curves), _span(curves)
+        handles = []
+        for i, curve in enumerate(curves):
+            exponent = last_exponent(curve.rounds, np.median(curve.regret, axis=0))
+            label = curve.label + (", none" if exponent is None else f"  {round(exponent, 2) + 0.0:.2f}")
+            colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+            thick = 4.0 - 2.6 * i / max(1, many - 1)
+            line = _draw(axes, curve, floor, color=colour, linewidth=thick, zorder=2 + i / many)
+            look: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "markersize": 7,
+                "markeredgecolor": "white",
+            }
+            axes.plot(*_marks(curve, floor, span, (i + 0.5) / many), linestyle="", zorder=4, **look)
+            shown: dict[str, Any] = {"linestyle": line.get_linestyle(), "linewidth": thick, "label": label}
+            handles.append(Line2D([], [], **look, **shown))
+        axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=title)
+        axes.grid(alpha=0.2)
+        _guides(axes, curves, floor, span)
+        for name, dashed, place in (("private", False, "upper"), ("not private", True, "lower")):
+            of = [h for h, c in zip(handles, curves, strict=True) if c.dashed is dashed]
+            _legend(figure, of, f"{name}, exponent*", f"outside right {place}")
+        figure.supxlabel(
+            f"* slope of the median over the last {DECADES:g} decades; dotted guides: T, T^3/4, T^1/2",
+            fontsize="small",
+            color="0.35",
+        )
+        return _svg(figure)
+
+
+def _draw(axes: Axes, curve: RegretCurve, floor: float, **look: Any) -> Line2D:
+    """Median and range over seeds; what is below ``floor``, zero for one, is drawn there."""
+    shown = np.maximum(curve.regret, floor)
+    style = "--" if curve.dashed else "-"
+    (line,) = axes.plot(curve.rounds, np.median(shown, axis=0), style, **look)
+    low, high = shown.min(axis=0), shown.max(axis=0)
+    axes.fill_between(curve.rounds, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
+    return line
+
+
+def _floor(curves: Sequence[RegretCurve]) -> float:
+    """A little below the smallest median that is not zero."""
+    medians = np.concatenate([np.median(curve.regret, axis=0) for curve in curves])
+    return float(medians[medians > 0].min() / 3) if (medians > 0).any() else 1e-3
+
+
+def _span(curves: Sequence[RegretCurve]) -> tuple[float, float]:
+    """First and last rounds of all curves."""
+    return float(min(c.rounds[0] for c in curves)), float(max(c.rounds[-1] for c in curves))
+
+
+def _marks(curve: RegretCurve, floor: float, span: tuple[float, float], share: float) -> tuple[Array, Array]:
+    """Three points of a curve at most; ``share`` in (0, 1) keeps them between those of other curves."""
+    x = np.log(np.asarray(curve.rounds, dtype=np.float64))
+    y = np.log(np.maximum(np.median(curve.regret, axis=0), floor))
+    first, last = np.log(span)
+    place = first + (last - first) * (np.arange(3) + share) / 3
+    place = place[(place >= x[0]) & (place <= x[-1])]
+    return np.exp(place), np.exp(np.interp(place, x, y))
+
+
+def _guides(axes: Axes, curves: Sequence[RegretCurve], floor: float, span: tuple[float, float]) -> None:
+    """Thin lines of slope 1/2, 3/4 and 1 from where the line that ends highest would begin."""
+    first, last = span
+    top = max(float(np.median(curve.regret[:, -1])) for curve in curves) or 1.0
+    height = top * first / last
+    for slope, name in GUIDES:
+        end = height * (last / first) ** slope
+        axes.plot([first, last], [height, end], ":", color="0.5", linewidth=0.9, zorder=1.5)
+        axes.text(last, end, f" {name}", va="center", color="0.4", fontsize="small")
+    axes.set_xlim(first / 1.5, last * (last / first) ** 0.1)
+    axes.set_ylim(floor, top * (top / floor) ** 0.04)
+
+
+def _legend(figure: Figure, handles: Sequence[Line2D], title: str, place: Any) -> None:
+    if handles:
+        legend = figure.legend(
+            handles=handles, title=title, loc=place, fontsize="small", handlelength=4, alignment="left"
+        )
+        legend.set_frame_on(False)
 
 
 def _style() -> AbstractContextManager[None]:

@@ -13,6 +13,8 @@ from lpcb.partition import edges, enter
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRED, Spec
 
+SOURCES = ("sampling", "count", "vector", "matrix", "interval batch")
+
 
 def split(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float]:
     """Mean over contexts and actions of each width, in order; each line includes the ones it names.
@@ -20,42 +22,78 @@ def split(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float
     Uniform play, the last epoch whose data are used, all of theta fitted at once in first-layer bins: the
     error of phi' theta_hat is phi' G^-1 (sampling + vector noise - matrix noise theta). Standard deviations
     first, then what confidence, recursion and printed constants make of them. Count noise enters through
-    psi_hat.
+    psi_hat, and the interval batch's through the interval. Sources are independent: their variances add.
     """
-    spec = REPAIRED(d=problem.d, actions=problem.actions, horizon=horizon, alpha=alpha)
-    tau = spec.epochs()[-1][0] - 1
-    users, n = spec.epoch_length(tau), spec.batch(tau)
-    K, A, d = problem.features.shape
-    phi = problem.features.reshape(-1, d)
-    chance = np.repeat(problem.weights / A, A)
-    action = np.tile(np.arange(A, dtype=np.int64), K)
-    at = enter(spec, phi, action)
-    bin_share = np.array([chance[at.keys == key].sum() for key in at.keys])
-    noise = _noise(spec, at.keys, at.k)
-    by_bin = _leverage(phi, chance, at.keys)
-    pull = _pull(phi, chance, at.keys)
+    spec, phi, chance, action = _setting(problem, horizon, alpha)
+    users, n = spec.epoch_length(_last(spec)), spec.batch(_last(spec))
+    variances = _variances(problem, spec, phi, chance, action)
     steps = {
         "sampling, all users together": _mean(_leverage(phi, chance, np.zeros_like(action)) / users, chance),
         "sampling, one fit per action": _mean(_leverage(phi, chance, action) / users, chance),
         "sampling, one of 2d batches": _mean(_leverage(phi, chance, action) / n, chance),
-        "sampling, one fit per bin": _mean(by_bin / n, chance),
-        "privacy noise of the count": float(
-            chance @ (np.abs(phi @ problem.theta) * noise["count"] / (bin_share * math.sqrt(n)))
-        ),
-        "privacy noise of the vector": float(chance @ (pull * noise["vector"])) / math.sqrt(n),
-        "privacy noise of the matrix": float(chance @ (pull * noise["matrix"])) / math.sqrt(n),
-        "privacy noise of the interval batch": float(chance @ (noise["interval"] / bin_share)) / math.sqrt(n),
+        "sampling, one fit per bin": _mean(variances["sampling"], chance),
     }
-    all_noise = np.sqrt(by_bin + (pull * noise["vector"]) ** 2 + (pull * noise["matrix"]) ** 2)
-    steps["sampling and privacy"] = float(chance @ all_noise) / math.sqrt(n)
-    bins = A * (spec.M + 1) ** d
+    steps |= {f"privacy noise of the {name}": _mean(variances[name], chance) for name in SOURCES[1:]}
+    steps["sampling and privacy"] = _mean(sum(variances.values(), np.zeros(len(phi))), chance)
+    bins = problem.actions * (spec.M + 1) ** spec.d
     steps["95 % confidence at one point"] = steps["sampling and privacy"] * float(-ndtri(0.025))
     one, every = (float(-ndtri(spec.failure / (2 * many))) for many in (1, bins))
     steps["confidence 1 - 1/T^2 at one point"] = steps["sampling and privacy"] * one
     steps["... for all bins (union bound)"] = steps["sampling and privacy"] * every
-    steps["carried through the layers"] = steps["... for all bins (union bound)"] * (2**d - 1)
-    steps["printed constants"] = float(chance @ (_printed(spec, n) / bin_share)) * (2**d - 1)
+    steps["carried through the layers"] = steps["... for all bins (union bound)"] * (2**spec.d - 1)
+    bin_share = _bin_share(chance, enter(spec, phi, action).keys)
+    steps["printed constants"] = float(chance @ (_printed(spec, n) / bin_share)) * (2**spec.d - 1)
     return steps
+
+
+def shares(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float]:
+    """What part of the mean variance behind "sampling and privacy" each of :data:`SOURCES` has; sums to 1.
+
+    >>> from lpcb.problem import random
+    >>> round(sum(shares(random(2, 2, 16), 10**12).values()), 12)
+    1.0
+    """
+    spec, phi, chance, action = _setting(problem, horizon, alpha)
+    means = {
+        name: float(chance @ variance)
+        for name, variance in _variances(problem, spec, phi, chance, action).items()
+    }
+    total = math.fsum(means.values())
+    return {name: mean / total for name, mean in means.items()}
+
+
+def _setting(problem: Problem, horizon: int, alpha: float) -> tuple[Spec, Array, Array, Ints]:
+    """The specification, and every (context, action) as a point: features, chance, action."""
+    spec = REPAIRED(d=problem.d, actions=problem.actions, horizon=horizon, alpha=alpha)
+    K, A, d = problem.features.shape
+    action = np.tile(np.arange(A, dtype=np.int64), K)
+    return spec, problem.features.reshape(-1, d), np.repeat(problem.weights / A, A), action
+
+
+def _last(spec: Spec) -> int:
+    """The last epoch whose data are used."""
+    return spec.epochs()[-1][0] - 1
+
+
+def _variances(problem: Problem, spec: Spec, phi: Array, chance: Array, action: Ints) -> dict[str, Array]:
+    """Variance of each of :data:`SOURCES` at every point."""
+    n = spec.batch(_last(spec))
+    at = enter(spec, phi, action)
+    bin_share = _bin_share(chance, at.keys)
+    noise = _noise(spec, at.keys, at.k)
+    pull = _pull(phi, chance, at.keys)
+    per_user = {
+        "sampling": _leverage(phi, chance, at.keys),
+        "count": (phi @ problem.theta * noise["count"] / bin_share) ** 2,
+        "vector": (pull * noise["vector"]) ** 2,
+        "matrix": (pull * noise["matrix"]) ** 2,
+        "interval batch": (noise["interval"] / bin_share) ** 2,
+    }
+    return {name: np.asarray(per_user[name] / n) for name in SOURCES}
+
+
+def _bin_share(chance: Array, keys: Ints) -> Array:
+    return np.array([chance[keys == key].sum() for key in keys])
 
 
 def _noise(spec: Spec, keys: Ints, k: Ints) -> dict[str, Array]:

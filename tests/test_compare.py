@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from typer.testing import CliRunner, Result
 
 from lpcb import problem as problems
 from lpcb.baselines import BASELINES
-from lpcb.compare import checkpoints, compare, scaled_factors
-from lpcb.plots import regret_svg
+from lpcb.compare import STREAMED_SEEDS, checkpoints, compare, scaled_factors
+from lpcb.plots import comparison_svg, last_exponent
 from lpcb.spec import REPAIRED
 from verification.cli import app
 
@@ -97,10 +98,53 @@ def test_everything_runs_where_rounds_can_be_played() -> None:
 
 
 def test_dashed_curves_are_drawn_dashed() -> None:
+    """What is not private, and what only claims to be, is dashed and has a legend of its own."""
     found = compare(problems.family_f(0.3), 2 * 10**6, seeds=1)
     curves = found.curves()
-    assert {c.label for c in curves if c.dashed} == {"linucb_doubling", "elimination_ls"}
-    assert "stroke-dasharray" in regret_svg(curves, "title")
+    dashed = {c.label for c in curves if c.dashed}
+    assert dashed == {"paper, claimed private", "linucb_doubling", "elimination_ls"}
+    text = comparison_svg(curves, "title")
+    assert "stroke-dasharray" in text
+    assert "not private" in text
+    assert all(guide in text for guide in ("T^3/4", "T^1/2"))
+    assert text == comparison_svg(curves, "title"), "the same text every time"
+
+
+def test_legend_shows_fitted_exponents() -> None:
+    found = compare(problems.family_f(0.3), 10**9, seeds=1)
+    assert re.search(r"uniform +1\.00", comparison_svg(found.curves(), "title"))
+    rounds = np.logspace(1, 8, 8, dtype=np.float64)
+    bent = np.where(rounds <= 1e5, rounds, 1e5 * (rounds / 1e5) ** 0.5)
+    assert last_exponent(rounds, bent) == pytest.approx(0.5), "the last decades only"
+    assert last_exponent(rounds, np.zeros(8)) is None
+
+
+def test_table_shows_coverage_in_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    result = lpcb("--horizon", "1e15", "--seeds", "2")
+    assert result.exit_code == 0, result.output
+    (repaired,) = (line for line in result.output.splitlines() if line.lstrip().startswith("repaired "))
+    assert repaired.split()[:4] == ["repaired", "LDP", "100%", "2"]
+    assert re.fullmatch(r"\S+–\S+", repaired.split()[-1]), "regret and its range, unbroken"
+    assert max(len(line) for line in result.output.splitlines()) <= 80
+
+
+def test_what_acts_round_by_round_is_limited_in_rounds_and_seeds() -> None:
+    problem, many = problems.family_f(0.3), STREAMED_SEEDS + 5
+    found = {one.name: one for one in compare(problem, 1000, seeds=many).competitors}
+    assert found["linucb"].seeds == found["ldp_linucb"].seeds == STREAMED_SEEDS
+    assert found["linucb_doubling"].seeds == found["scaled"].seeds == many
+    short = compare(problem, 1000, seeds=1, streamed=999)
+    assert set(short.left_out) == {"linucb", "ldp_linucb"}
+    with pytest.raises(ValueError, match="streamed"):
+        compare(problem, 1000, streamed=10**7)
+
+
+def test_progress_names_what_is_run() -> None:
+    told: list[tuple[str, int, int]] = []
+    compare(problems.family_f(0.3), 10**9, seeds=1, progress=lambda *now: told.append(now))
+    assert [name for name, _, _ in told] == ["paper", "repaired", "scaled", *BASELINES]
+    assert [number for _, number, _ in told] == list(range(1, len(told) + 1))
 
 
 @pytest.mark.parametrize("horizon", [64, 65, 1000, 2**40, 10**18])
@@ -119,6 +163,8 @@ def test_checkpoints_increase_to_the_horizon(horizon: int) -> None:
         ("--seeds 0", "seeds"),
         ("--horizon 100", "horizon"),
         ("--problem nothing.csv", "nothing.csv"),
+        ("--streamed 1e7", "streamed"),
+        ("--streamed often", "streamed"),
     ],
 )
 def test_bad_input(arguments: str, named: str, tmp_path: Path) -> None:

@@ -68,6 +68,19 @@ def test_own_contexts_and_switched_off_repair(tmp_path: Path) -> None:
     assert "dummy-width" not in data["parameters"]["repairs"]
 
 
+@pytest.mark.parametrize("compare", [(), ("--compare",)])
+def test_theta_of_own_contexts_is_said_and_can_be_set(compare: tuple[str, ...], tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.csv", tmp_path / "o.json"
+    file.write_text("context,action,f1,f2\na,0,0.5,0\na,1,-0.5,0\nb,0,0.1,0\nb,1,0.9,0\n")
+    options = (*compare, "--problem", str(file), "--seeds", "1", "--json", str(out))
+    drawn = lpcb(*options, "--seed", "7")
+    assert drawn.exit_code == 0, drawn.output
+    assert "drawn at random with seed 7" in " ".join(drawn.output.split())
+    given = lpcb(*options, "--theta", "-0.6,0.25")
+    assert "theta = (-0.6, 0.25), as given" in given.output
+    assert json.loads(out.read_text())["problem"]["theta"] == [-0.6, 0.25]
+
+
 @pytest.mark.parametrize("name", ["f", "line", "theorem-2.1", "theorem-2.2", "case-1", "case-2"])
 def test_every_named_problem_runs(name: str) -> None:
     assert lpcb("--problem", name, "--seeds", "1", "--horizon", "1e9").exit_code == 0
@@ -90,6 +103,12 @@ def test_every_named_problem_runs(name: str) -> None:
         ("--d 0", "d"),
         ("--beta 0.9", "beta"),
         ("--engine stream --horizon 1e18", "horizon"),
+        ("--theta 0.1", "theta"),
+        ("--theta 0.1,0.2,0.3", "theta"),
+        ("--theta 0.9,0.9", "theta"),
+        ("--theta nan,0", "theta"),
+        ("--theta 0.1,x", "theta"),
+        ("--problem f --theta 0.1,0.2", "theta"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(arguments: str, named: str) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from lpcb.spec import MAX_HORIZON
 from verification.experiments.onset import EVENTS, onset
 from verification.experiments.onset_runs import predicted, rounds, simulated
-from verification.experiments.width_split import split
+from verification.experiments.width_split import shares, split
 from verification.verdict import Table, Variant
 
 ALPHAS = (0.1, 0.5, 1.0)
@@ -62,23 +62,35 @@ def onset_table(variant: Variant, seed: int) -> Table:
 def width_table() -> Table:
     columns = [split(T) for T in HORIZONS]
     factors = dict(_factors(columns[-1]))
+    share = shares(HORIZONS[-1])
+    part = {_line(name): _percent(value) for name, value in share.items()}
     rows = tuple(
-        (name, *(f"{column[name]:.3g}" for column in columns), factors.get(name, "")) for name in columns[0]
+        (name, *(f"{column[name]:.3g}" for column in columns), factors.get(name, ""), part.get(name, ""))
+        for name in columns[0]
     )
-    last = columns[-1]
-    noise = {n: v for n, v in last.items() if n.startswith("privacy noise")}
-    loudest = max(noise, key=lambda name: noise[name]).removeprefix("privacy noise of the ")
-    share = noise[f"privacy noise of the {loudest}"] / last["sampling and privacy"]
+    loudest, second = sorted((name for name in share if name != "sampling"), key=lambda n: -share[n])[:2]
     caption = (
         "d = 2, A = 2, 16 contexts, alpha = 1; mean width by source, each line with what it names and all "
-        "splits above it; the last column is the factor on the line before, at the longer horizon. What to "
-        f"improve next: the constants first ({factors['printed constants']}), then the {loudest}'s noise "
-        f"({share:.0%} of what sampling and privacy cost together) and the confidence of 1 - 1/T^2 at every "
-        f"point; the union bound over bins ({factors['... for all bins (union bound)']}) and splitting by "
-        "actions, batches and bins matter little"
+        "splits above it. The factor is on the line before in the chain of sampling, confidence and "
+        "constants, the share is of the mean variance of sampling and all four noises together (their "
+        "variances add); both at the longer horizon. What to improve next: the constants first "
+        f"({factors['printed constants']}), then the {loudest}'s noise ({_percent(share[loudest])} of that "
+        f"variance; the {second}'s has {_percent(share[second])}, sampling {_percent(share['sampling'])}) "
+        "and the confidence of 1 - 1/T^2 at every point; the union bound over bins "
+        f"({factors['... for all bins (union bound)']}) and splitting by actions, batches and bins matter "
+        "little"
     )
-    header = ("source", *(f"T = {T:.0e}" for T in HORIZONS), "factor")
+    header = ("source", *(f"T = {T:.0e}" for T in HORIZONS), "factor", "share of variance")
     return Table("Where the width comes from", caption, header, rows)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def _line(source: str) -> str:
+    """The line of the split that shows a source."""
+    return "sampling, one fit per bin" if source == "sampling" else f"privacy noise of the {source}"
 
 
 def _factors(column: dict[str, float]) -> list[tuple[str, str]]:

@@ -14,3 +14,8 @@ def mid_size() -> Problem:
 def split(horizon: int) -> dict[str, float]:
     """:func:`lpcb.widths.split` of :func:`mid_size`."""
     return widths.split(mid_size(), horizon)
+
+
+def shares(horizon: int) -> dict[str, float]:
+    """:func:`lpcb.widths.shares` of :func:`mid_size`."""
+    return widths.shares(mid_size(), horizon)
