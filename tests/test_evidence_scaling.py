@@ -16,6 +16,7 @@ from verification.evidence.scaling import (
     _interval,
     local_slopes,
     slope,
+    slope_any_x,
     slope_bounded,
     slope_detectable,
     slope_samples,
@@ -147,6 +148,37 @@ def test_exact_powers_and_logarithms() -> None:
     assert [s.value for s in local_slopes(X, X**0.3 * np.ones((2, 1)))] == pytest.approx([0.3] * 5)
     bounded = slope_bounded(X, y / y.max(axis=0), 1.0, log_factor=2.0)
     assert bounded.value == pytest.approx(slope(X, np.ones((2, 6)), log_factor=2.0).value)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_one_x_that_is_off_stays_inside_the_hull(shared: bool) -> None:
+    """Seeds hardly differ, so the plain interval is a point beside the truth; the hull covers it."""
+    rng = np.random.default_rng(30)
+    for off in range(len(X)):
+        bent = np.where(np.arange(len(X)) == off, 1.4, 1.0) * X**0.7
+        y = bent * rng.normal(1, 1e-9, (20, len(X)))
+        plain, hull = slope(X, y, shared=shared), slope_any_x(X, y, shared=shared)
+        assert not plain.interval[0] <= 0.7 <= plain.interval[1]
+        assert hull.interval[0] <= 0.7 <= hull.interval[1]
+        assert hull.value == plain.value
+        assert slope_detectable(hull) > slope_detectable(plain)
+
+
+def test_the_hull_is_that_of_all_fits_but_one_and_no_wider() -> None:
+    straight = np.tile(X**0.5, (5, 1))
+    assert slope_any_x(X, straight).interval == pytest.approx((0.5, 0.5))
+    y = straight * np.log(X) ** 2
+    without = [slope(np.delete(X, j), np.delete(y, j, axis=1)).value for j in range(len(X))]
+    assert slope_any_x(X, y).interval == pytest.approx((min(without), max(without)))
+    assert slope_any_x(X, y, log_factor=2.0).interval == pytest.approx((0.5, 0.5))
+    noisy = X**0.5 * noise("normal", np.random.default_rng(31), 30)
+    low, high = slope(X, noisy).interval
+    hull = slope_any_x(X, noisy).interval
+    assert hull[0] <= low < high <= hull[1]
+    # Curvature that all x share is not covered: the exponent far out is 1/2, and every fit is above it.
+    assert slope_any_x(X, y).interval[0] > 0.6
+    with pytest.raises(ValueError, match="from 4 x on, not with 3"):
+        slope_any_x(X[:3], y[:, :3])
 
 
 def test_log_powers_shift_the_interval_and_leave_its_width() -> None:

@@ -10,13 +10,14 @@ from verification.evidence.lplr_proof import chain
 
 
 def chain_sum(spec: Spec) -> float:
-    """2 n_1 + 2 (1 - 1/A) A^2 sum of r_tau E(n_{tau-1}), with the batches and epochs of the algorithm."""
+    """Written out once more: 2 n_1, 2 (1 - 1/A) A^2 sum of r_tau E(n_{tau-1}), and failures."""
     d, gamma, A = spec.d, spec.gamma, spec.actions
     increment = spec.kappa3 * gamma**2 * (d + 1) ** 4 + spec.kappa2 * gamma * d**2
     increment += max(spec.kappa1 * gamma**2 * (d + 1) ** 3, spec.kappa1_prime * gamma * d**1.5)
-    mad = (float(chain.GROWTH) * spec.M) ** d * 12 * increment
+    mad = (3.02 * spec.M) ** d * 12 * increment
     later = sum(rounds * mad / math.sqrt(spec.batch(tau - 1)) for tau, rounds in spec.epochs()[1:])
-    return 2 * spec.first_epoch + 2 * (1 - 1 / A) * A**2 * later
+    failing = 4 * d * spec.failure * A * len(spec.epochs())
+    return 2 * spec.epochs()[0][1] + 2 * (1 - 1 / A) * A**2 * later + 2 * spec.horizon * failing
 
 
 def bound(spec: Spec) -> float:
@@ -32,6 +33,8 @@ def bound(spec: Spec) -> float:
 def test_the_bound_is_above_the_sum_as_run(d: int, actions: int, horizon: int, beta: float | None) -> None:
     spec = REPAIRED(d=d, actions=actions, horizon=horizon, alpha=0.7, beta=beta)
     assert chain_sum(spec) <= bound(spec)
+    assert chain.as_run(spec) == pytest.approx(chain_sum(spec))
+    assert chain.over_bound(spec) == pytest.approx(chain_sum(spec) / bound(spec))
 
 
 def test_the_constant_is_nearly_needed() -> None:
@@ -45,7 +48,9 @@ def test_every_step_is_proved(step: chain.Step) -> None:
     assert isinstance(step.decide(), Proved)
 
 
-@pytest.mark.parametrize(("name", "value"), [("EPOCHS", "2.41"), ("CONSTANT", 1_242_000), ("SHORTEST", 33)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("EPOCHS", "2.41"), ("CONSTANT", 1_242_000), ("SHORTEST", 33), ("FAILING", 9)]
+)
 def test_a_little_less_would_be_noticed(name: str, value: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chain, name, value)
     assert any(step_evidence(step).verdict != "HOLDS" for step in chain.CHAIN)

@@ -6,8 +6,9 @@ from lpcb.arrays import Array
 from verification.claim import Context
 from verification.evidence.scaling import slope, slope_detectable
 from verification.experiments.baseline_envelopes import BASELINE_ENVELOPES, BaselineGrid, baseline_grids
-from verification.experiments.envelopes import band, columns
-from verification.experiments.overtaking import FACTORS, SLOW, overtakes
+from verification.experiments.envelopes import ENVELOPES, band, cases, columns
+from verification.experiments.overtaking import FACTORS, SLOW, overtakes, overtakes_simulated
+from verification.experiments.whole_envelope import whole_envelopes
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure
 
 BELOW, ABOVE = 0.05, 0.08
@@ -17,6 +18,8 @@ BELOW, ABOVE = 0.05, 0.08
 def baselines(context: Context) -> Finding:
     """Each baseline at its own worst F(s), its exponent against theory's."""
     data, grids = context.result(BASELINE_ENVELOPES), baseline_grids(context.setting)
+    wholes = whole_envelopes(context.result(ENVELOPES), cases(context.setting))
+    ours = [(whole.horizon, whole.regret.mean(axis=0)) for whole in wholes if whole.d == 2]
     evidence, measures, curves = [], {}, []
     for grid in grids:
         T, regret, rest = columns(data, grid.key)
@@ -31,7 +34,13 @@ def baselines(context: Context) -> Finding:
                 measures[f"overtakes {grid.key}, {name} constants"] = Measure(
                     where, (where, where), "rounds", note
                 )
-    caption = "Worst F(s) for each baseline at each T; user by user to T = 1e5, in aggregate beyond."
+            for our in ours:
+                where = overtakes_simulated(our, (T, regret.mean(axis=0)))
+                note = "d = 2, scaled constants: simulated whole envelope against the baseline's worst F(s)"
+                measures[f"overtakes {grid.key}, simulated, at the latest"] = Measure(
+                    where, (where, where), "rounds", note
+                )
+    caption = "Worst F(s) for each baseline at each T; user by user to T = 1e6, in aggregate beyond."
     figure = Figure("Baselines", caption, "T", "regret", tuple(curves), xlog=True, ylog=True)
     return Finding(tuple(evidence), measures, (figure,))
 

@@ -29,3 +29,19 @@ def overtakes(T: Array, regret: Array, width: float) -> float:
         if log_regret(float(log_T), width) < math.log(rate) + 0.75 * log_T:
             return math.exp(log_T)
     return math.inf
+
+
+def overtakes_simulated(ours: tuple[Array, Array], theirs: tuple[Array, Array]) -> float:
+    """The T from which on our simulated regret stays below theirs; infinite if it is not at the end.
+
+    Each is (horizons, mean regret), joined by straight lines in log-log over the horizons that both cover.
+    """
+    low, high = max(ours[0].min(), theirs[0].min()), min(ours[0].max(), theirs[0].max())
+    if low >= high:
+        raise ValueError(f"two curves have no horizons in common: {ours[0]} and {theirs[0]}")
+    log_T = np.linspace(math.log(low), math.log(high), 2001)
+    one, two = (np.interp(log_T, np.log(T), np.log(regret)) for T, regret in (ours, theirs))
+    above = np.flatnonzero(one >= two)
+    if not above.size:
+        return float(low)
+    return math.inf if above[-1] == len(log_T) - 1 else math.exp(log_T[above[-1] + 1])
