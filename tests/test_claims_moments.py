@@ -26,6 +26,7 @@ from verification.claims import (
     conformance_baselines,
     conformance_noise,
     figure_2_routing,
+    lemma_4_2,
     lemma_4_2_moments,
     lemma_4_3,
     lemma_4_3_identity,
@@ -253,6 +254,44 @@ def test_the_union_bound_is_above_what_is_seen() -> None:
         limit = moment.limit(spec, 0.05, printed=False) * hard.alpha
         share = moments.share_used(moment, spec, n, hard.mass, 0.05, printed=False)
         assert 0.02 * share < np.quantile(seen, 0.95) / limit <= share
+
+
+@pytest.mark.parametrize("moment", [moments.VECTOR, moments.MATRIX], ids=["vector", "matrix"])
+@pytest.mark.parametrize("variant", ["paper", "repaired"])
+def test_the_enclosed_share_is_the_share_and_worst_at_the_ends(
+    variant: Variant, moment: moments.Moment
+) -> None:
+    """Larger alpha, smaller n and a wider range of delta are worse; a single delta gives the plain value."""
+    printed = variant == "paper"
+
+    def enclosed(alpha: float, times: int, least: float, d: int) -> float:
+        spec = Setting(variant, "quick").spec(d=d, actions=1, horizon=10**6, alpha=alpha, delta=1e-3)
+        edge = moment.threshold(spec, 1e-3)
+        n = math.ceil(times * edge**2)
+        found = moments.share_enclosed(moment, spec, n, edge, 1e-3, least, printed)
+        if least == 1e-3:
+            plain = moments.share_used(moment, spec, n, edge / math.sqrt(n), 1e-3, printed)
+            assert plain <= found <= plain * (1 + 1e-6)
+        return found
+
+    for d in (1, 3):
+        for worse, better in (((1.0, 4), (0.3, 400)), ((1.0, 1), (1.0, 50)), ((0.5, 9), (0.1, 9 * 25))):
+            assert enclosed(*worse, 1e-3, d) >= enclosed(*better, 1e-3, d)
+        inner = [enclosed(1.0, 2, least, d) for least in (1e-3, 1e-5, 1e-9)]
+        assert inner == sorted(inner)
+
+
+@pytest.mark.parametrize("variant", ["paper", "repaired"])
+def test_the_union_bound_on_counts_is_worst_at_alpha_1_and_the_smallest_n(variant: Variant) -> None:
+    for d, delta in ((1, 1.0), (2, 1e-9), (4, 1e-36)):
+        found = {
+            (alpha, n): lemma_4_2.log_failure(
+                Setting(variant, "quick").spec(d=d, actions=1, horizon=10**6, alpha=alpha), d, n, delta
+            )
+            for alpha in (1.0, 0.5, 0.1)
+            for n in (1, 2, 3, 10, 10**6, 10**18)
+        }
+        assert max(found.values()) <= max(found[1.0, 1], found[1.0, 2]) + 1e-9
 
 
 def test_hard_bins_are_where_they_should_be() -> None:

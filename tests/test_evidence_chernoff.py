@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from scipy import integrate, optimize, stats
 
 from verification.evidence.chernoff import (
@@ -13,7 +14,9 @@ from verification.evidence.chernoff import (
     kl_shift,
     laplace_sum_deviation,
     laplace_sum_log_tail,
+    laplace_sum_log_tail_ball,
 )
+from verification.evidence.enclosure.balls import ball, lower, upper
 
 
 def exact_laplace_tail(n: int, tau: float) -> float:
@@ -64,6 +67,19 @@ def test_deviation_inverts_the_tail(n: int, log_delta: float, two_sided: bool) -
     assert laplace_sum_log_tail(n, 0.5, t, two_sided) == pytest.approx(log_delta, rel=1e-6)
     budget = -log_delta + (math.log(2) if two_sided else 0.0)
     assert t <= 0.5 * (2 * math.sqrt(n * budget) + budget) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("c", [0.3, 2.0, 13.0, 40.0])
+def test_the_enclosed_tail_is_the_tail_and_falls_with_n(c: float) -> None:
+    """At tau = c sqrt(n); the last step is certain for balls, not a matter of rounding."""
+    before = None
+    for n in (2, 3, 7, 100, 10**6, 10**18):
+        with ctx.workprec(256):
+            found = laplace_sum_log_tail_ball(arb(n), ball(c) * arb(n).sqrt())
+            assert before is None or found < before
+            before = found
+        plain = laplace_sum_log_tail(n, 1.0, c * math.sqrt(n)) + math.log(2)
+        assert lower(found) - 1e-9 <= plain <= upper(found) + 1e-9 * (1 + abs(plain)) or plain == math.log(2)
 
 
 @pytest.mark.parametrize("n", [1, 4, 50, 1000])

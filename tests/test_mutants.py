@@ -28,7 +28,7 @@ from lpcb.spec import PAPER, REPAIRED, REPAIRS
 from verification import baseline
 from verification.cli import app
 from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
-from verification.mutants.kill import affected, judge, side_by_side
+from verification.mutants.kill import Noticed, affected, judge, side_by_side
 from verification.mutants.matrix import Progress
 from verification.mutants.observe import Seen
 from verification.registry import load
@@ -168,10 +168,10 @@ def test_a_changed_verdict_is_a_kill_after_the_samples_of_its_evidence() -> None
     )
     also = Seen("y:paper", (("tightness", "[1, 2]", "3"),), (), None, 1.0)
     crashed = Seen("z:paper", (("error", "none", "boom"),), (), "boom", 1.0)
-    kill = judge(A, [also, crashed, seen], PLAIN)
+    kill = judge(A, [also, crashed, seen], PLAIN | {"y:paper": Seen("y:paper", (), (), None, 1.0)})
     assert kill.killed
     assert (kill.by, kill.expected, kill.found, kill.samples) == ("verdict", "HOLDS", "REFUTED", 9)
-    assert kill.also == ("y:paper",)
+    assert kill.also == (Noticed("y:paper", "tightness", "[1, 2]", "3", 0),)
 
 
 def test_a_measure_that_moved_is_a_kill() -> None:
@@ -239,8 +239,8 @@ def test_the_matrix_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest
     both = matrix.run_matrix([mine, other], 0, 2, path)
     assert ran == [(one, two)] * 2  # once for each, and never the row that does not call it
     assert both[0] == first
-    assert (first.by, first.also) == ("verdict", (two,))
-    assert both[1].also == (one,)
+    assert (first.by, [other.row for other in first.also]) == ("verdict", [two])
+    assert [other.row for other in both[1].also] == [one]
     changed = matrix.code
     monkeypatch.setattr(matrix, "code", lambda row, seed: "new" if row == two else changed(row, seed))
     matrix.run_matrix([mine], 0, 1, path)

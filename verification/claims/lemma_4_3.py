@@ -34,6 +34,7 @@ from verification.evidence.rate_curves import DELTAS, Point, rate_figure, rate_o
 from verification.evidence.tails import rate_detectable
 from verification.experiments.components import fit_drawn, omega_bound, worst_inside
 from verification.experiments.fits import FITS, HARD, WILD, Hard, draw
+from verification.experiments.update import settings_run
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Verdict
 
 What = Literal["inverse", "omega"]
@@ -113,7 +114,8 @@ def _at_delta(
         check=f"failure rate at delta = {delta:g}",
         grade="tested",
         role="supports" if context.setting.variant == "paper" else "decides",
-        scope=f"{len(rates)} configurations at the activation threshold, worst: {hard.name}",
+        scope=f"{len(rates)} configurations at the activation threshold, "
+        f"{settings_run((one.d, one.alpha) for _, one in rates)}; worst: {hard.name}",
         verdict=verdict,
         value=rate.rate,
         bound=delta,

@@ -1,6 +1,7 @@
 """Chernoff bounds on tails of sums, as natural logarithms, so that delta = 1e-36 is a number like any other.
 
-Plain floating point, right to a few ulps: an evaluation of a rigorous bound, not an enclosure of it.
+Plain floating point, right to a few ulps: an evaluation of a rigorous bound, not an enclosure of it. The one
+function on balls, :func:`laplace_sum_log_tail_ball`, encloses it, for whoever wants a proof.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from typing import Literal
 
 import numpy as np
+from flint import arb
 from scipy import optimize, special
 
 from lpcb.boundary import checked
@@ -33,6 +35,16 @@ def laplace_sum_log_tail(n: float, b: float, t: float, two_sided: bool = False) 
     """
     x = _laplace_x(n, b, t)
     return min(0.0, -x + n * math.log1p(x / (2 * n)) + (math.log(2) if two_sided else 0.0))
+
+
+def laplace_sum_log_tail_ball(n: arb, tau: arb) -> arb:
+    """Encloses the two-sided bound of :func:`laplace_sum_log_tail` on ln P(|sum| >= b tau).
+
+    It is ln 2 less sup_v (v c + n ln(1 - v^2/n)) at tau = c sqrt(n), and n ln(1 - v^2/n) rises with n for
+    every v: at a given c the bound falls as n grows.
+    """
+    x = tau * tau / (n + (n * n + tau * tau).sqrt())
+    return arb(2).log() - x + n * (1 + x / (2 * n)).log()
 
 
 @checked

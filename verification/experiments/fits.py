@@ -187,6 +187,12 @@ MORE = (
     Hard(4, 1, 1.0, "spread", (0, 1, 2, 3, 4, 5, 6)),
     Hard(4, 3, 0.5, "collinear", (0, 6)),
     Hard(4, 4, 1.0, "edges", (2, 6), edge=0.2),
+    # With these every d has every alpha = 0.1, 0.5 and 1 at each delta down to 0.01, with a tame history.
+    Hard(1, 1, 0.1, "edges", (0, 6)),
+    Hard(2, 2, 0.1, "spread", (0, 3, 6)),
+    Hard(3, 3, 1.0, "spread", (0, 4)),
+    Hard(3, 2, 0.1, "spread", (1, 5)),
+    Hard(4, 2, 0.1, "edges", (0, 5)),
 )
 HARD: dict[Profile, tuple[Hard, ...]] = {
     "quick": QUICK,

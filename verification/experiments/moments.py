@@ -20,12 +20,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from flint import arb, ctx
 
 from lpcb.arrays import Array
-from lpcb.lplr.update import Statistics, mechanisms, residual_range
+from lpcb.lplr.update import Statistics, UpdateMechanisms, mechanisms, residual_range
 from lpcb.mechanisms import Laplace, SymmetricLaplace, Wishart
 from lpcb.spec import Spec
-from verification.evidence.chernoff import laplace_sum_deviation
+from verification.evidence.chernoff import laplace_sum_deviation, laplace_sum_log_tail_ball
+from verification.evidence.enclosure.balls import ball, upper
 
 
 def ell(d: int, beta: float, delta: float, c: float = 48) -> float:
@@ -148,3 +150,65 @@ def _matrix_noise(noise: object, d: int, n: float, log_p: float) -> float:
     assert isinstance(noise, Wishart)
     r = math.sqrt(d) + math.sqrt(2 * (math.log(2) - log_p))
     return float(noise.unit.max()) * noise.v * (2 * math.sqrt(n * (d + 1)) * r + r**2) / n
+
+
+# --- the same, enclosed ----------------------------------------------------------------------------------
+
+PRECISION = 256
+ROUNDED = arb(1, 2**-48)
+"""Times a double that a few operations made: contains the number that is meant."""
+WIDER = 1 + 1e-9
+"""Deviations are taken this much larger than the solver found; then their tails are enclosed."""
+
+
+def share_enclosed(
+    moment: Moment, spec: Spec, n: int, edge: float, delta: float, least: float, printed: bool
+) -> float:
+    """An upper bound on :func:`share_used` at psi = edge/sqrt(n), in ball arithmetic; inf if it is not seen.
+
+    It holds for every failure probability in [least, delta]: the events leave no more than ``least``, while
+    the condition and the bound, which grow as delta falls, are those of ``delta``.
+
+    At a given d, beta and delta the worst are alpha = 1 and the smallest n. In units of sqrt(n) noise falls
+    with n (:func:`laplace_sum_log_tail_ball`; Wishart noise has r^2/sqrt(n) besides what is constant) and
+    sampling does not change; psi, noise and the bound are multiples of 1/alpha, and sampling is none.
+    """
+    d, b = spec.d, spec.b
+    with ctx.workprec(PRECISION):
+        log_p = ball(least).log() - d * arb(spec.M + 1).log() - arb(4).log()
+        root, users = arb(n).sqrt(), arb(n)
+        noise = mechanisms(spec, d, np.zeros(1, dtype=np.int64))
+        count = _enclosed_sum(users, float(noise.count.scale.max()), log_p)
+        psi = ball(edge) * ROUNDED / root
+        low = psi - count - (-log_p / (2 * users)).sqrt()
+        if not low > 0:
+            return math.inf
+        largest = residual_range(spec, d) if moment.power == 1 else 1.0
+        coordinates = d if moment.power == 1 else d * (d + 1) // 2
+        width = 2 * ball(largest) * arb(d).sqrt() if moment.power == 1 else arb(d)
+        sampling = width * ((arb(2 * coordinates).log() - log_p) / (2 * users)).sqrt()
+        drawn = _enclosed_noise(moment, noise, d, users, log_p - arb(coordinates).log(), log_p)
+        log = (arb(48 * d) / (ball(b) if moment.beta_in_log or not printed else 1) / ball(delta)).log()
+        limit = ball((moment.constant if printed else moment.repaired)(d)) * log / ball(spec.alpha) / root
+        return upper((drawn + sampling + ball(largest) * count) * psi / low / limit)
+
+
+def _enclosed_sum(n: arb, scale: float, log_p: arb) -> arb:
+    """A deviation of the mean of Laplace noise whose two-sided tail is certainly at most exp(log_p)."""
+    found = laplace_sum_deviation(float(n.mid()), 1.0, float(log_p.mid()), two_sided=True) * WIDER
+    certain = laplace_sum_log_tail_ball(n, ball(found)) <= log_p
+    return ball(found) * ball(scale) * ROUNDED / n if certain else arb("inf")
+
+
+def _enclosed_noise(
+    moment: Moment, noise: UpdateMechanisms, d: int, n: arb, per_coordinate: arb, log_p: arb
+) -> arb:
+    if moment.power == 1:
+        return arb(d).sqrt() * _enclosed_sum(n, float(noise.vector.scale.max()), per_coordinate)
+    matrix = noise.matrix
+    if isinstance(matrix, SymmetricLaplace):
+        scale = float(matrix.unit.max() * matrix.sensitivity / matrix.epsilon)
+        return d * _enclosed_sum(n, scale, per_coordinate)
+    assert isinstance(matrix, Wishart)
+    r = arb(d).sqrt() + (2 * (arb(2).log() - log_p)).sqrt()
+    return ball(float(matrix.unit.max()) * matrix.v) * ROUNDED * (2 * (n * (d + 1)).sqrt() * r + r * r) / n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,21 @@ from verification.verdict import Profile
 
 HORIZON = 10**6
 """Fixes the number of levels (M = 7); batches may be longer than this horizon would allow."""
+
+
+def settings_run(pairs: Iterable[tuple[int, float]]) -> str:
+    """Which alpha were run with which d, in words.
+
+    >>> settings_run([(1, 1.0), (2, 1.0), (1, 0.1), (2, 0.1)]), settings_run([(1, 1.0), (3, 0.1)])
+    ('d = 1, 2 each with alpha = 0.1, 1', 'd = 1 with alpha = 1; d = 3 with alpha = 0.1')
+    """
+    run: dict[int, set[float]] = {}
+    for d, alpha in pairs:
+        run.setdefault(d, set()).add(alpha)
+    words = {d: ", ".join(f"{alpha:g}" for alpha in sorted(alphas)) for d, alphas in sorted(run.items())}
+    if len(words) > 1 and len(set(words.values())) == 1:
+        return f"d = {', '.join(map(str, words))} each with alpha = {words[min(words)]}"
+    return "; ".join(f"d = {d} with alpha = {alphas}" for d, alphas in words.items())
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,12 @@ STANDARD = (
     ),
     Batch(3, 3, 0.5, 10**15),
     Batch(4, 2, 0.5, 10**5),
+    # What is left of d = 1 to 4 with alpha = 0.1, 0.5 and 1.
+    Batch(1, 1, 0.5, 500),
+    Batch(2, 2, 0.5, 10**9),
+    Batch(3, 2, 1.0, 10**12),
+    Batch(4, 1, 1.0, 500),
+    Batch(4, 2, 0.1, 10**15),
 )
 BATCHES: dict[Profile, tuple[Batch, ...]] = {"quick": QUICK, "standard": STANDARD, "thorough": STANDARD}
 REPEATS = 1300

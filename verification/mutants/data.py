@@ -46,6 +46,48 @@ MUTANTS = (
         Edit(PARTITION, "keys = at.keys * (spec.M + 1) + k", "keys = at.keys * spec.M + k"),
         "fig-2-routing:repaired",
     ),
+    Mutant(
+        "fourth-layer-level-1-in-2",
+        "On layer 4, and only there, vectors of level 1 are put into bin 2.",
+        Edit(
+            PARTITION,
+            "keys = at.keys * (spec.M + 1) + k",
+            "k = np.where((at.h == 3) & (k == 1), min(2, spec.M), k)\n    keys = at.keys * (spec.M + 1) + k",
+        ),
+        "fig-2-routing:repaired",
+    ),
+    Mutant(
+        "fourth-layer-one-deeper",
+        "On layer 4, and only there, every vector is put one bin too deep.",
+        Edit(
+            PARTITION,
+            "keys = at.keys * (spec.M + 1) + k",
+            "k = np.minimum(k + (at.h == 3), spec.M)\n    keys = at.keys * (spec.M + 1) + k",
+        ),
+        "fig-2-routing:repaired",
+    ),
+    Mutant(
+        "tie-at-the-first-edge",
+        "A vector of length exactly gamma^-1 is put into bin 0.",
+        Edit(
+            PARTITION,
+            "return np.clip(spec.M - at_least, 0, spec.M)",
+            "k = np.clip(spec.M - at_least, 0, spec.M)\n"
+            "    return np.where(norm == edges(spec)[min(1, spec.M)], 0, k)",
+        ),
+        "fig-2-routing:repaired",
+    ),
+    Mutant(
+        "tie-at-the-last-edge",
+        "A vector of length exactly gamma^-M is put into bin M - 1.",
+        Edit(
+            PARTITION,
+            "return np.clip(spec.M - at_least, 0, spec.M)",
+            "k = np.clip(spec.M - at_least, 0, spec.M)\n"
+            "    return np.where(norm == edges(spec)[-1], max(spec.M - 1, 0), k)",
+        ),
+        "fig-2-routing:repaired",
+    ),
     # --- residual rewards ---
     Mutant(
         "prediction-not-clipped",

@@ -40,6 +40,16 @@ MUTANTS = (
         "conf-formulas:repaired",
     ),
     Mutant(
+        "threshold-of-three-dimensions",
+        "The threshold of Algorithm 4 takes d for at most 3, which only d = 4 and more can show.",
+        Edit(
+            PCR,
+            "spec.kappa1 * spec.gamma**2 * (d + 1) ** 3 / math.sqrt(n)",
+            "spec.kappa1 * spec.gamma**2 * (min(d, 3) + 1) ** 3 / math.sqrt(n)",
+        ),
+        "conf-formulas:repaired",
+    ),
+    Mutant(
         "projection-dropped",
         "The matrix is not compressed to the orthogonal complement of the directions above.",
         Edit(
@@ -120,6 +130,36 @@ MUTANTS = (
         "conf-formulas:repaired",
     ),
     # --- Algorithm 5 ---
+    Mutant(
+        "margin-of-three-dimensions",
+        "The margin of Algorithm 5 takes d for at most 3, which only d = 4 and more can show.",
+        Edit(
+            CI,
+            "mean + spec.kappa2 * spec.gamma * d**1.5 /",
+            "mean + spec.kappa2 * spec.gamma * min(d, 3)**1.5 /",
+        ),
+        "conf-formulas:repaired",
+    ),
+    Mutant(
+        "width-of-three-dimensions",
+        "The constant part of an interval takes d for at most 3, which only d = 4 and more can show.",
+        Edit(
+            CI,
+            "(spec.d + 1) ** 4 / math.sqrt(layer.n)",
+            "(min(spec.d, 3) + 1) ** 4 / math.sqrt(layer.n)",
+        ),
+        "conf-formulas:repaired",
+    ),
+    Mutant(
+        "width-halved-at-alpha-one-half",
+        "The constant part of an interval is half as wide at alpha = 1/2, in four dimensions.",
+        Edit(
+            CI,
+            "first = spec.kappa3 *",
+            "first = (0.5 if spec.d == 4 and spec.alpha == 0.5 else 1.0) * spec.kappa3 *",
+        ),
+        "conf-formulas:repaired",
+    ),
     Mutant(
         "cap-at-1",
         "Intervals are capped at 1 though a clipped prediction can be off by 2.",

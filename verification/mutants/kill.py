@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,17 @@ from verification.substitution import Edit
 
 ROW_SECONDS = 120.0
 """A mistake may make a row endless."""
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What a row saw of a mutant: ``by`` is "verdict" or a measure's name, ``samples`` how many it took."""
+
+    row: str
+    by: str
+    expected: str
+    found: str
+    samples: int
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class Kill:
     expected: str | None
     found: str | None
     samples: int
-    also: tuple[str, ...]
+    also: tuple[Noticed, ...]
     seconds: float
 
     @property
@@ -53,7 +64,7 @@ class Kill:
             "expected": self.expected,
             "found": self.found,
             "samples": self.samples,
-            "also": list(self.also),
+            "also": [asdict(other) for other in self.also],
         }
 
 
@@ -75,7 +86,13 @@ def traced(rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS) -> list
     words = [sys.executable, "-P", observe.__file__, "--calls", str(seed), str(seconds), *rows]
     path = os.pathsep.join([str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")])
     environment = os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    limit = 60 + seconds * len(rows)
+    try:
+        done = subprocess.run(
+            words, env=environment, capture_output=True, text=True, timeout=limit, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return [_lost(row, f"no answer within {limit:g} s") for row in rows]
     return _read(done.stdout, rows, f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
 
 
@@ -110,7 +127,11 @@ def affected(mutant: Mutant, calls: Mapping[str, Seen]) -> list[str]:
 
 def judge(mutant: Mutant, seen: Sequence[Seen], plain: Mapping[str, Seen]) -> Kill:
     """The verdict on a mutant from the rows that were run, the named one among them or unaffected."""
-    also = tuple(s.row for s in seen if s.row != mutant.row and s.changes and s.error is None)
+    also = tuple(
+        Noticed(s.row, *s.changes[0], _samples(s, plain[s.row]))
+        for s in seen
+        if s.row != mutant.row and s.changes and s.error is None
+    )
     seconds = sum(s.seconds for s in seen)
     mine = next((s for s in seen if s.row == mutant.row), None)
     if mine is None or not mine.changes:

@@ -156,6 +156,50 @@ MUTANTS = (
         "conf-users:repaired",
     ),
     Mutant(
+        "deeper-layers-of-one-user",
+        "Below the first layer the aggregate engine adds the noise of one user, not of n.",
+        Edit(
+            AGGREGATE,
+            "release_sum(statistics(spec, at, keys, *batch()), n, rng)",
+            "release_sum(statistics(spec, at, keys, *batch()), n if h == 1 else 1, rng)",
+        ),
+        "conf-engines:repaired",
+    ),
+    Mutant(
+        "fresh-batch-thrown-away",
+        "The interval batch is drawn and thrown away; the intervals are computed on the fitting batch.",
+        Edit(
+            AGGREGATE,
+            "components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+            "drawn = [batch(), batch()]\n    batch = lambda: drawn[0]\n"
+            "    components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+        ),
+        "conf-users:repaired",
+    ),
+    Mutant(
+        "fresh-batch-thrown-away-from-layer-2",
+        "From layer 2 on, where errors are not 0, the interval batch is thrown away.",
+        Edit(
+            AGGREGATE,
+            "components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+            "drawn = [batch(), batch()]\n    order = iter([0, int(h < 2)])\n"
+            "    batch = lambda: drawn[next(order)]\n"
+            "    components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+        ),
+        "conf-users:repaired",
+    ),
+    Mutant(
+        "batches-swapped",
+        "The bins are fitted to the second batch and the intervals computed on the first.",
+        Edit(
+            AGGREGATE,
+            "components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+            "drawn = [batch(), batch()]\n    batch = drawn.pop\n"
+            "    components = fit_components(spec, n, h, keys, parents, at, batch, rng)\n    rows",
+        ),
+        "conf-users:repaired",
+    ),
+    Mutant(
         "batches-overlap",
         "The same users report to every batch of an epoch.",
         Edit(
