@@ -38,12 +38,11 @@ def check(row: str, name: str, wrong: int, limit: int = 143, **more: Any) -> Jso
         "seeds": 2000,
         "wrong": wrong,
         "all_wrong": wrong,
-        "undecided": 0,
         "errors": 0,
         "limit": limit,
         "detectable": 0.0872,
         "missed": {},
-        "opposite": {},
+        "said": {"a": {"HOLDS": 9, "REFUTED": 1}, "b": {"HOLDS": 0, "REFUTED": 0}},
         "truth": {"evidence": {"a": "HOLDS"}, "measures": {}},
         "why_fewer": "",
         "code": "0123456789abcdef",
@@ -62,7 +61,7 @@ def levels() -> Json:
         "date": "2026-01-02",
         "seconds": 2310.0,
         "checks": [
-            check("lemma-4.2-psi:paper", "failure rates", 0, undecided=12),
+            check("lemma-4.2-psi:paper", "failure rates", 0),
             check("lemma-4.2-psi:repaired", "failure rates", 88, missed={"tightness at $d = 1$": 151}),
             check("thm-3.2-privacy:paper", HOSTILE, 3, 24, seeds=200, why_fewer="audits do not shrink"),
         ],
@@ -84,6 +83,10 @@ def mutant(name: str, row: str, killed: bool = True, **more: Any) -> Json:
     } | more
 
 
+def also(row: str) -> Json:
+    return {"row": row, "by": "verdict", "expected": "HOLDS", "found": "REFUTED", "samples": 7}
+
+
 def mutants() -> Json:
     return {
         "schema": 1,
@@ -92,7 +95,9 @@ def mutants() -> Json:
         "seed": 0,
         "mutants": [
             mutant(
-                "scale-05", "lemma-4.2-psi:repaired", also=["conf-noise:repaired", "lemma-4.2-psi:repaired"]
+                "scale-05",
+                "lemma-4.2-psi:repaired",
+                also=[also("conf-noise:repaired"), also("lemma-4.2-psi:repaired")],
             ),
             mutant("budget-split", "conf-noise:repaired"),
             mutant(HOSTILE, "fig-2-routing:repaired", killed=False),

@@ -84,9 +84,10 @@ def test_what_counts_as_wrong() -> None:
         {"error": "ArithmeticError: two numbers disagree", "seconds": 0.0},
     ):
         tally.add(TRUE, found)
-    assert (tally.seeds, tally.wrong, tally.undecided, tally.errors) == (8, 4, 1, 1)
-    assert tally.opposite == {"c": {"HOLDS": 2, "REFUTED": 1}}
-    assert tally.all_wrong == 5, "one of HOLDS and REFUTED is wrong, and REFUTED is rarer"
+    assert (tally.seeds, tally.wrong, tally.errors) == (8, 4, 1)
+    assert tally.said["a"] == {"HOLDS": 4, "REFUTED": 2}
+    assert tally.said["c"] == {"HOLDS": 2, "REFUTED": 1}
+    assert tally.all_wrong(TRUE) == 5, "one of HOLDS and REFUTED is wrong, and REFUTED is rarer"
     assert tally.missed == {"m": 2}
 
 

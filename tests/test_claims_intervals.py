@@ -24,7 +24,15 @@ from verification.claims.lemma_4_4_intervals import CLAIMS as LEMMA_4_4
 from verification.claims.lemma_4_4_intervals import inside_event
 from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
 from verification.experiments import coverage as cov
-from verification.experiments.interval_cases import at_edges, case, collinear, derived_slope, recursion_slope
+from verification.experiments.interval_cases import (
+    at_edges,
+    case,
+    collinear,
+    correlated,
+    derived_slope,
+    ratios,
+    recursion_slope,
+)
 from verification.experiments.interval_formula import formula_gap
 from verification.row import run_row
 
@@ -114,6 +122,27 @@ def test_needed_factor_is_the_smallest_that_covers() -> None:
     assert (cov._path_excess(data, factor * 0.999) > 0).all()
 
 
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_needed_widths_lie_between_points_found_and_the_certificate(d: int) -> None:
+    """The probes redone at width 1 are the algorithm's own; no point needs more than the certificate."""
+    data = fits(1.0, d)
+    np.testing.assert_allclose(
+        cov._probe_excess_at(data, np.ones(60)), cov.probe_excess(data)[0], rtol=1e-9, atol=1e-12
+    )
+    found, needed = cov.found_factor(data), cov.needed_factor(data)
+    assert (found <= needed * (1 + 1e-6)).all()
+    assert np.median(found / needed) > 0.3
+
+
+def test_steps_into_inactive_bins_are_those_of_the_triangle_inequality() -> None:
+    """They are as repaired, and not as printed, where the parent's interval is forgotten."""
+    assert cov.inactive_step(fits(1.0)).max() < 1e-12
+    one = case(at_edges, 2, 1.0)
+    bare = Spec(**one.parameters(), repairs=frozenset())
+    data = cov.simulate(bare, one.problem, one.n, 10, np.random.default_rng(0))
+    assert cov.inactive_step(data).min() > 1e-3
+
+
 def test_coverage_as_a_function() -> None:
     problem = problems.random(2, 1, 6, seed=1)
     found = cov.coverage(problem, 10**15, fits=500, horizon=10**18, delta=0.05)
@@ -181,6 +210,29 @@ def pick(claim: str, *names: str) -> Any:
 def only(claim: str, random: bool) -> Any:
     """The claim with its random or its other checks alone, to save time."""
     return replace(CLAIMS[claim], checks=tuple(c for c in CLAIMS[claim].checks if c.random == random))
+
+
+@pytest.mark.parametrize("claim", ["lemma-A.5", "cor-A.6"])
+def test_the_premise_of_lemma_4_3_cannot_be_left_out_as_printed(claim: str) -> None:
+    """Given Lemma 4.2 alone the bound is missed from d = 6 on; repaired, the guard keeps it."""
+    check = next(c for c in CLAIMS[claim].checks if c.name == "inside the event")
+    printed, repaired = (check.run(Context("x", Setting(v, "quick"))) for v in ("paper", "repaired"))
+    assert printed.evidence[0].verdict == repaired.evidence[0].verdict == "HOLDS"
+    assert printed.measures["first dimension lost given Lemma 4.2 alone"].value == 6
+    assert printed.measures["error over bound given Lemma 4.2 alone, d = 6"].value > 1e4
+    assert not any("alone" in name for name in repaired.measures)
+
+
+def test_lemma_4_3_implies_a_5_only_with_orthogonal_directions() -> None:
+    """The implication is computed: a direction tilted towards the one above breaks it."""
+    one = case(correlated, 2, 1.0)
+    data = cov.simulate(REPAIRED(**one.parameters()), one.problem, one.n, 10, np.random.default_rng(4))
+    assert ratios(data)["a5_implied"].max() <= 1e-5
+    first, second = data.layers
+    bins = second.bins
+    tilted = np.where(bins.active[:, None], 0.9 * bins.u + 0.43 * first.bins.u[second.up], 0.0)
+    broken = replace(second, bins=replace(bins, u=tilted))
+    assert ratios(replace(data, layers=(first, broken)))["a5_implied"].max() > 1e-3
 
 
 # --- teeth ------------------------------------------------------------------------------------

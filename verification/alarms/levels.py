@@ -63,10 +63,9 @@ class Tally:
 
     seeds: int = 0
     wrong: int = 0
-    undecided: int = 0
     errors: int = 0
-    opposite: dict[str, dict[str, int]] = field(default_factory=dict)
-    """For evidence whose truth is unknown: how often it said what."""
+    said: dict[str, dict[str, int]] = field(default_factory=dict)
+    """For each piece of evidence: how often it said HOLDS and REFUTED. One that never did was never wrong."""
     missed: dict[str, int] = field(default_factory=dict)
     """For each measure: on how many seeds its interval missed the true one."""
 
@@ -76,27 +75,25 @@ class Tally:
             self.errors += 1
             self.wrong += 1
             return
-        known = {name: verdict for name, verdict in true["evidence"].items() if verdict != "UNDECIDED"}
-        said = found["evidence"]
-        contradicted = any(
-            said.get(name, "UNDECIDED") not in (verdict, "UNDECIDED") for name, verdict in known.items()
+        for name, verdict in found["evidence"].items():
+            counts = self.said.setdefault(name, {"HOLDS": 0, "REFUTED": 0})
+            if verdict != "UNDECIDED":
+                counts[verdict] += 1
+        told = found["evidence"]
+        self.wrong += any(
+            "UNDECIDED" not in (verdict, told.get(name, "UNDECIDED")) and told[name] != verdict
+            for name, verdict in true["evidence"].items()
         )
-        self.wrong += contradicted
-        self.undecided += not contradicted and any(said.get(name) == "UNDECIDED" for name in known)
-        for name in set(said) - set(known):
-            counts = self.opposite.setdefault(name, {"HOLDS": 0, "REFUTED": 0})
-            if said[name] != "UNDECIDED":
-                counts[said[name]] += 1
         for name, (low, high) in found["measures"].items():
             if name in true["measures"]:
                 one, two = true["measures"][name]
                 apart = number(high) < number(one) or number(two) < number(low)
                 self.missed[name] = self.missed.get(name, 0) + apart
 
-    @property
-    def all_wrong(self) -> int:
+    def all_wrong(self, true: Found) -> int:
         """With what must be wrong though the truth is unknown."""
-        return self.wrong + sum(min(counts.values()) for counts in self.opposite.values())
+        unknown = [name for name in self.said if true["evidence"].get(name, "UNDECIDED") == "UNDECIDED"]
+        return self.wrong + sum(min(self.said[name].values()) for name in unknown)
 
 
 def limit(seeds: int, comparisons: int) -> int:
@@ -228,7 +225,7 @@ def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
         checks.append(
             {field: getattr(tally, field) for field in Tally.__dataclass_fields__}
             | {"row": row, "check": check, "truth": study["truth"][name], "code": reduced_hash(claim)}
-            | {"all_wrong": tally.all_wrong, "limit": limit(tally.seeds, comparisons)}
+            | {"all_wrong": tally.all_wrong(study["truth"][name]), "limit": limit(tally.seeds, comparisons)}
             | {"detectable": round(detectable(tally.seeds, comparisons), 4)}
             | {"why_fewer": why if tally.seeds < SEEDS else ""}
             | {"seconds": round(study["seconds"].get(name, 0.0), 3)}

@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 
 from lpcb.arrays import Bools
+from lpcb.lplr.ci import cap
 from verification.claim import Check, Claim, Context
 from verification.experiments.coverage import Case
 from verification.experiments.interval_adversary import adversary
@@ -47,12 +48,15 @@ from verification.experiments.interval_deltas import BY_DELTA, Question, delta_c
 from verification.experiments.interval_deltas import informative as informative_at
 from verification.experiments.interval_evidence import (
     DIMENSIONS,
-    by_instance,
+    REACHED,
+    empty_bins,
     informative,
+    rate_by_instance,
     rates_by_dimension,
     tightness,
 )
 from verification.experiments.interval_scaled import SCALED, scaled_finding
+from verification.experiments.interval_speaking import SPEAKING, speaking_finding
 from verification.verdict import Evidence, Finding, Measure
 
 # --- validity ---------------------------------------------------------------------------------
@@ -69,9 +73,19 @@ def validity_rates(context: Context) -> Finding:
     path: tuple[Evidence, ...] = ()
     if context.setting.variant == "repaired" and not context.setting.without:
         path = rates_by_dimension(
-            context, "every point of every path", data["certificate"], lambda d: DELTA, speaks, 0.3
+            context,
+            "every point of every path",
+            data["certificate"],
+            lambda d: DELTA,
+            speaks,
+            0.3,
+            points=REACHED,
         )
-    return Finding(chi + eta + path, tightness(context, np.maximum(data["chi_share"], 0), "chi_hat"))
+    figure = rate_by_instance(
+        context, data["eta"], lambda d: DELTA, "Coverage by instance", "an error above eta_hat on some layer"
+    )
+    measures = tightness(context, np.maximum(data["chi_share"], 0), "chi_hat")
+    return Finding(chi + eta + path, measures, (figure,))
 
 
 def scaled_validity(context: Context) -> Finding:
@@ -107,24 +121,63 @@ def validity_by_delta(context: Context) -> Finding:
 
 
 def inactive_rates(context: Context) -> Finding:
-    data = context.result(INTERVALS)
+    """At the worst points found, and for all points by the certificate of the open bins above."""
+    data, speaks = context.result(INTERVALS), informative(context)
+    whole = context.setting.variant == "repaired" and not context.setting.without
     evidence = rates_by_dimension(
         context,
         "error in inactive bins",
         data["inactive"],
         lambda d: DELTA,
-        informative(context),
+        speaks,
+        0.5 if whole else 1.0,
         at=data["inactive_at"],
     )
-    ratio = np.maximum(data["inactive"], 0.0)
-    figure = by_instance(
+    if whole:
+        evidence += rates_by_dimension(
+            context,
+            "every point of inactive bins",
+            data["certificate"],
+            lambda d: DELTA,
+            speaks,
+            0.5,
+            points=REACHED,
+        )
+    figure = rate_by_instance(
         context,
-        ratio,
-        "Error beyond the interval in inactive bins",
-        "The 0.95-quantile of the largest error less its interval, by instance. Empty if no fit failed.",
-        "error - interval",
+        data["inactive"],
+        lambda d: DELTA,
+        "Coverage of inactive bins by instance",
+        "an error beyond the interval of an inactive bin",
     )
-    return Finding(evidence, {}, (figure,) if figure.series else ())
+    share = tightness(context, data["inactive_share"], "interval of inactive bins below an open one")
+    return Finding(evidence, share, (figure,))
+
+
+def triangle(context: Context) -> Finding:
+    """The step from the parent to an inactive bin, which holds for every point if the algorithm takes it.
+
+    As printed the interval is another one, so that falling short is no counterexample by itself.
+    """
+    repaired = context.setting.variant == "repaired"
+    gap = context.result(INTERVALS)["inactive_step"]
+    worst = float(gap.max())
+    one = cases(context.setting.profile)[int(gap.max(axis=0).argmax())]
+    holds = worst <= 1e-12
+    evidence = Evidence(
+        check="from the parent to an inactive bin",
+        grade="exact",
+        role="decides" if repaired else "supports",
+        scope=f"every step of every probe into or below an inactive bin, {gap.size} fits; for all points and "
+        "any noise, given |eta| <= eta_hat above: |phi'(theta_hat - theta*)| <= eta_hat + |phi_h| |theta*|",
+        verdict="HOLDS" if holds else "REFUTED" if repaired else "UNDECIDED",
+        value=worst,
+        bound=1e-12,
+        interval=(worst, worst),
+        note=f"prediction unchanged, interval not below min{{2, eta_hat + |phi_h|}}, up to {worst:.2g}",
+        counterexample={"instance": one.name, "short by": worst} if repaired and not holds else None,
+    )
+    return Finding((evidence,))
 
 
 def inactive_by_delta(context: Context) -> Finding:
@@ -134,53 +187,60 @@ def inactive_by_delta(context: Context) -> Finding:
 
 
 def inside_event(context: Context) -> Finding:
-    """The worst noise found inside Lemma 4.2's event: one active bin, inactive ones below it."""
-    best = max(
-        (_worst_inside(context, d, m) for d, m in ((2, 2), (4, 3), (6, 4))), key=lambda found: found[0]
-    )
-    excess, record = best
-    error, width, failed = record["error"], record["interval"], excess > 1e-9
+    """The worst noise found inside Lemma 4.2's event: one active bin, inactive ones below it.
+
+    At the threshold intervals are at their cap, which a clipped prediction cannot exceed: that is no evidence
+    for them, only a place where they fail if something is missing. In a bin with most users they speak.
+    """
+    rare = max((_worst_inside(context, d, m) for d, m in INSIDE), key=_excess)
+    often = max((_worst_inside(context, d, m, 0.9) for d, m in INSIDE[:2]), key=_excess)
+    record = rare if _excess(rare) > 1e-9 else often
+    error, width, failed = record["error"], record["interval"], _excess(record) > 1e-9
+    note = f"error {error:.3g} against an interval of {width:.3g}, d = {record['d']}"
+    if not failed:
+        note += f"; vacuous at the threshold: {rare['error']:.3g} against {rare['interval']:.3g}, the cap"
     evidence = Evidence(
         check="noise inside Lemma 4.2's event",
         grade="exact",
         role="decides" if failed else "supports",
-        scope="d = 2, 4, 6, delta = 1e-36, a bin at the threshold with users at its inner edge",
-        verdict="REFUTED" if failed else "HOLDS",
+        scope="d = 2, 4, 6, delta = 1e-36, a bin at the threshold, or with 0.9 of the users, at its inner "
+        "edge; given Lemma 4.3's bound on the eigenvalue",
+        verdict="REFUTED" if failed else "HOLDS" if width < cap_of(context) else "UNDECIDED",
         value=error,
         bound=width,
         interval=(error, error),
-        note=f"error {error:.3f} against an interval of {width:.3g}, d = {record['d']}",
+        note=note,
         counterexample=record if failed else None,
     )
     return Finding((evidence,))
 
 
-def _worst_inside(context: Context, d: int, m: int) -> tuple[float, dict[str, Any]]:
+INSIDE = ((2, 2), (4, 3), (6, 4))
+"""d, and in how many directions the users stand."""
+
+
+def _excess(record: dict[str, Any]) -> float:
+    return float(record["error"] - record["interval"])
+
+
+def cap_of(context: Context) -> float:
+    return cap(context.setting.spec(d=2, actions=1, horizon=10**18))
+
+
+def _worst_inside(context: Context, d: int, m: int, share: float | None = None) -> dict[str, Any]:
     """Over theta* and phi in the plane of e_1, where the users are, and e_d: error less interval."""
     spec = context.setting.spec(d=d, actions=1, horizon=10**18, delta=1e-36)
     found = []
     for angle in np.linspace(0, math.pi / 2, 31):
         theta = math.cos(angle) * np.eye(d)[0] - math.sin(angle) * np.eye(d)[-1]
-        fitted = adversary(spec, theta, m)
+        fitted = adversary(spec, theta, m, share)
         for c in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
             phi = (c * np.eye(d)[0] + math.sqrt(1 - c**2) * np.eye(d)[-1]) * (1 - 1e-12)
             error, width = fitted.error_at(phi)
             found.append((error - width, fitted, phi, error, width))
-    excess, fitted, phi, error, width = max(found, key=lambda one: one[0])
-    record = {
-        "d": d,
-        "users' directions": m,
-        "theta": fitted.theta.tolist(),
-        "phi": phi.tolist(),
-        "psi": fitted.psi,
-        "psi_hat": fitted.psi_hat,
-        "lambda_hat": fitted.vector.tolist(),
-        "Lambda_hat": fitted.matrix.tolist(),
-        "n": fitted.bins.n,
-        "error": error,
-        "interval": width,
-    }
-    return excess, record
+    _, fitted, phi, error, width = max(found, key=lambda one: one[0])
+    end = {"users' directions": m, "phi": phi.tolist(), "error": error, "interval": width}
+    return fitted.record() | end
 
 
 # --- recursion --------------------------------------------------------------------------------
@@ -201,6 +261,10 @@ def recursion_rates(context: Context) -> Finding:
             onset, (onset, onset), unit="n", note="the second term on the last layer falls below 1"
         )
     return Finding(evidence, measures)
+
+
+def recursion_scaled(context: Context) -> Finding:
+    return speaking_finding(context, "recursion", "recursion on every layer")
 
 
 def recursion_by_delta(context: Context) -> Finding:
@@ -263,11 +327,12 @@ VALIDITY = (
     r"$|\chi_B(\phi)| \le \hat\chi_B(\phi)$ "
 )
 INACTIVE = (
-    r"For every inactive bin $B$ and all $\phi \in B$, "
+    r"Given the events of Lemmas 4.2, 4.3 and A.3 and validity above: "
+    r"for every inactive bin $B$ and all $\phi \in B$, "
     r"$|\phi^\top\hat\theta_B^{tot} - \phi^\top\theta^*| \le \hat\eta_B(\phi)$"
 )
 RECURSION = (
-    r"With probability $1-\delta$, $\sum_B\psi_B\sqrt{E_B[\hat\eta_B^2]} \le "
+    r"Given Lemmas 4.2, 4.3 and A.4: with probability $1-\delta$, $\sum_B\psi_B\sqrt{E_B[\hat\eta_B^2]} \le "
     r"%s\sum_{B'}\psi_{B'}\sqrt{E_{B'}[\hat\eta_{B'}^2]} + 12M^h(\kappa_3\gamma^2(d+1)^4 "
     r"+ \kappa_2\gamma d^2 + \max\{\kappa_1\gamma^2(d+1)^3, \kappa_1'\gamma d^{3/2}\})/\sqrt n$"
 )
@@ -289,6 +354,7 @@ CLAIMS = (
             Check("failure rates", validity_rates, random=True),
             Check("against delta", validity_by_delta, random=True),
             Check("formula", by_formula, random=False),
+            Check("empty bins", empty_bins, random=False),
             Check("scaled widths", scaled_validity, random=True),
         ),
         experiments=(INTERVALS, SCALED, BY_DELTA),
@@ -299,10 +365,13 @@ CLAIMS = (
         title="Lemma 4.4, inactive bins",
         statement=INACTIVE + r", where $\hat\eta_B = \gamma^{-k}$.",
         repaired=INACTIVE + r", with the prediction clipped to $[-1, 1]$ and "
-        r"$\hat\eta_B = \min\{2, \hat\eta_{B^\circ} + \|\phi_h\|\}$, "
-        "for any noise inside the event of Lemma 4.2.",
-        method=METHOD + " The worst noise inside the event of Lemma 4.2 is searched for.",
+        r"$\hat\eta_B = \min\{2, \hat\eta_{B^\circ} + \|\phi_h\|\}$.",
+        method=METHOD + " The triangle inequality carries coverage from the parent to every point of an "
+        "inactive bin; that the algorithm takes this step is checked. The worst noise inside the event of "
+        "Lemma 4.2 is searched for.",
         checks=(
+            Check("triangle inequality", triangle, random=False),
+            Check("empty bins", empty_bins, random=False),
             Check("failure rates", inactive_rates, random=True),
             Check("against delta", inactive_by_delta, random=True),
             Check("inside the event", inside_event, random=False),
@@ -318,13 +387,16 @@ CLAIMS = (
         + r", with $\hat\eta_B \in [0, 2]$ and inactive bins as repaired; $n \le T$.",
         method=(
             "The rate of fits that break the inequality on some layer is compared with delta; the "
-            "constants of the derivation are evaluated."
+            "constants of the derivation are evaluated, and this decides, for d up to 12. At the printed "
+            "constants simulations are vacuous below the onsets given, $n = 10^{16}$ for d = 1 and $10^{20}$ "
+            "for d = 2; beyond d = 1 they support it with constants scaled down only."
         ),
         checks=(
             Check("failure rates", recursion_rates, random=True),
             Check("against delta", recursion_by_delta, random=True),
             Check("arithmetic", recursion_arithmetic, random=False),
+            Check("scaled constants", recursion_scaled, random=True),
         ),
-        experiments=(INTERVALS, BY_DELTA),
+        experiments=(INTERVALS, BY_DELTA, SPEAKING),
     ),
 )

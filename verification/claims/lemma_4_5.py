@@ -39,13 +39,17 @@ from verification.experiments.interval_deltas import BY_DELTA, Question, delta_f
 from verification.experiments.interval_deltas import informative as informative_at
 from verification.experiments.interval_evidence import (
     DIMENSIONS,
+    REACHED,
     by_instance,
+    empty_bins,
     informative,
+    rate_by_instance,
     rates_by_dimension,
 )
 from verification.experiments.interval_needed import NEEDED
-from verification.experiments.interval_rates import FITTED_FROM, GRID, MEMBERS, RATES
+from verification.experiments.interval_rates import GRID, MEMBERS, POINTS, RATES, Point, fitted_from
 from verification.experiments.interval_scaled import SCALED, scaled_finding
+from verification.experiments.interval_speaking import SPEAKING, speaking_finding
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
 
 # --- coverage ---------------------------------------------------------------------------------
@@ -58,18 +62,26 @@ def coverage_rates(context: Context) -> Finding:
     )
     if context.setting.variant == "repaired" and not context.setting.without:
         evidence += rates_by_dimension(
-            context, "coverage of every point", data["certificate"], lambda d: 2 * d * DELTA, speaks, 0.5
+            context,
+            "coverage of every point",
+            data["certificate"],
+            lambda d: 2 * d * DELTA,
+            speaks,
+            0.5,
+            points=REACHED,
         )
-    ratio = data["mean_error"] / data["mean_width"]
-    figure = by_instance(
-        context,
-        ratio,
-        "Mean error over mean interval",
-        "The 0.95-quantile over fits of E|f_hat - f*| / E[Delta], by instance, at the printed constants. "
-        "Coverage needs every point below 1; how far below shows the slack.",
-        "0.95-quantile of E|f_hat - f*| / E[Delta]",
+    rate = rate_by_instance(
+        context, data["probe"], lambda d: 2 * d * DELTA, "Coverage by instance", "a point not covered"
     )
-    return Finding(evidence, {}, (figure,))
+    share = by_instance(
+        context,
+        data["probe_share"],
+        "Largest error over interval, by instance",
+        "The 0.95-quantile over fits of the largest |f_hat - f*| / Delta over points below an open bin, at "
+        "the printed constants. Coverage needs every point below 1; how far below shows the slack.",
+        "0.95-quantile of max |f_hat - f*| / Delta",
+    )
+    return Finding(evidence, {}, (rate, share))
 
 
 def scaled_coverage(context: Context) -> Finding:
@@ -141,6 +153,10 @@ def mad_rates(context: Context) -> Finding:
     return Finding(evidence, measures)
 
 
+def mad_scaled(context: Context) -> Finding:
+    return speaking_finding(context, "mad", "mean interval")
+
+
 def mad_by_delta(context: Context) -> Finding:
     return delta_finding(context, Question("mad", "a wider mean interval", 1.0, union, mean_bound_speaks))
 
@@ -167,7 +183,8 @@ def geometric_sum(context: Context) -> Finding:
         check="iterating the recursion",
         grade="proved",
         role="decides",
-        scope="all M >= 1, d = 1 to 12, given Lemma 4.4's recursion on every layer",
+        scope="all M >= 1, d = 1 to 12, given Lemma 4.4's recursion on every layer, which is given Lemmas "
+        "4.2, 4.3 and A.4",
         verdict=verdict,
         value=float(ratio),
         bound=1.0,
@@ -186,25 +203,37 @@ WINDOW = (-0.6, -0.42)
 
 
 def exponents(context: Context) -> Finding:
-    """Worst instance at each n, chosen on one half of the fits and measured on the other."""
-    data = context.result(RATES)
+    """Worst instance at each n, chosen on one half of the fits and measured on the other; by d and alpha."""
+    found = [_at_point(context, p) for p in range(len(POINTS[context.setting.profile]))]
+    evidence = tuple(one for finding in found for one in finding.evidence)
+    measures = {name: one for finding in found for name, one in finding.measures.items()}
+    return Finding(evidence, measures, tuple(figure for finding in found for figure in finding.figures))
+
+
+QUANTITIES = (("error", "E|f_hat - f*|"), ("width", "E[Delta]"), ("statistics", "private statistics"))
+
+
+def _at_point(context: Context, p: int) -> Finding:
+    """At one d and alpha; the first, d = 2 and alpha = 1, is in every profile and has the short names."""
+    data, points = context.result(RATES), POINTS[context.setting.profile]
+    point, start = points[p], fitted_from(context.setting, points[p])
+    label = f"d = {point[0]}, alpha = {point[1]:g}"
+    fitted = [i for i, n in enumerate(GRID) if n >= start]
+    level = FALSE_ALARM / (3 * len(points))
     evidence, measures, series = [], {}, []
-    for name, title in (
-        ("error", "E|f_hat - f*|"),
-        ("width", "E[Delta]"),
-        ("statistics", "private statistics"),
-    ):
-        worst = _envelope(data[name])
-        fitted = [i for i, n in enumerate(GRID) if n >= FITTED_FROM]
-        fit = slope(np.array(GRID)[fitted], worst[:, fitted], alpha=FALSE_ALARM / 3, shared=False)
-        evidence.append(_exponent(title, fit, name != "statistics"))
+    for name, title in QUANTITIES:
+        worst = _envelope(data[name][:, p])
+        title = title if p == 0 else f"{title}, {label}"
+        fit = slope(np.array(GRID)[fitted], worst[:, fitted], alpha=level, shared=False)
+        evidence.append(_exponent(title, fit, name != "statistics", point, start, level))
         measures[f"exponent of {title}"] = Measure(fit.value, fit.interval)
         series.append(Series(title, [float(n) for n in GRID], worst.mean(axis=0).tolist()))
     caption = (
-        "Worst of the family of instances at each n, thresholds and widths scaled down. Fitted from "
-        "n = 1e6 on. Private statistics: elimination's least squares on noisy sums, the same users."
+        f"Worst of the family of instances at each n, {label}, thresholds and widths scaled down. Fitted "
+        f"from n = {start:g} on. Private statistics: elimination's least squares on noisy sums, same users."
     )
-    figure = Figure("Rates", caption, "n", "worst mean over instances", tuple(series), xlog=True, ylog=True)
+    title = "Rates" if p == 0 else f"Rates, {label}"
+    figure = Figure(title, caption, "n", "worst mean over instances", tuple(series), xlog=True, ylog=True)
     return Finding(tuple(evidence), measures, (figure,))
 
 
@@ -215,7 +244,7 @@ def _envelope(table: Array) -> Array:
     return np.stack([table[half:, j, instance] for j, instance in enumerate(chosen)], axis=1)
 
 
-def _exponent(title: str, fit: Slope, claimed: bool) -> Evidence:
+def _exponent(title: str, fit: Slope, claimed: bool, point: Point, start: int, level: float) -> Evidence:
     low, high = fit.interval
     inside = WINDOW[0] <= low and high <= WINDOW[1]
     above = low > WINDOW[1]
@@ -228,12 +257,13 @@ def _exponent(title: str, fit: Slope, claimed: bool) -> Evidence:
         check=f"exponent of {title}",
         grade="fitted",
         role="decides" if claimed else "supports",
-        scope=f"d = 2, alpha = 1, n from 1e6 to 1e17, family of {MEMBERS} instances, scaled constants",
+        scope=f"d = {point[0]}, alpha = {point[1]:g}, n from {start:g} to 1e17, family of {MEMBERS} "
+        "instances, scaled constants",
         verdict=verdict,
         value=fit.value,
         bound=WINDOW[1],
         interval=fit.interval,
-        false_alarm=FALSE_ALARM / 3,
+        false_alarm=level,
         detectable=slope_detectable(fit),
         samples=fit.seeds,
         note=f"exponent {fit.value:.3f}, window {WINDOW}" + ("" if claimed else ", expected above it"),
@@ -246,7 +276,8 @@ COVERAGE = (
     r"$\phi$ in the unit ball"
 )
 MAD = (
-    r"With probability $1-2d\delta$, $E[\hat\Delta(\phi)] \le (%sM)^d \cdot 12(\kappa_3\gamma^2(d+1)^4 "
+    r"Given Lemma 4.4's recursion on every layer: "
+    r"with probability $1-2d\delta$, $E[\hat\Delta(\phi)] \le (%sM)^d \cdot 12(\kappa_3\gamma^2(d+1)^4 "
     r"+ \kappa_2\gamma d^2 + \max\{\kappa_1\gamma^2(d+1)^3, \kappa_1'\gamma d^{3/2}\})/\sqrt n$"
 )
 RATE = r"For every distribution $E|\hat f - f^*|$ and $E[\hat\Delta]$ fall like $n^{-1/2}$ up to logarithms"
@@ -269,6 +300,7 @@ CLAIMS = (
             Check("failure rates", coverage_rates, random=True),
             Check("scaled widths", scaled_coverage, random=True),
             Check("against delta", coverage_by_delta, random=True),
+            Check("empty bins", empty_bins, random=False),
             Check("any outcome", any_outcome, random=False),
             Check("needed constants", needed_constants, random=True),
             Check("search", searched, random=True),
@@ -287,13 +319,16 @@ CLAIMS = (
         title="Lemma 4.5, mean width",
         statement=MAD % 2.54 + ".",
         repaired=MAD % 3.02 + r", with $\hat\Delta \in [0, 2]$ and $n \le T$.",
-        method=METHOD + " Iterating the recursion of Lemma 4.4 is checked in exact fractions.",
+        method=METHOD + " Iterating the recursion of Lemma 4.4 is checked in exact fractions; this alone "
+        r"decides. At the printed constants the bound is vacuous below the onsets given, about $n = 10^{17}$ "
+        "for d = 1 and $10^{22}$ for d = 2, so simulations support it with constants scaled down only.",
         checks=(
             Check("failure rates", mad_rates, random=True),
             Check("against delta", mad_by_delta, random=True),
             Check("iteration", geometric_sum, random=False),
+            Check("scaled constants", mad_scaled, random=True),
         ),
-        experiments=(INTERVALS, BY_DELTA),
+        experiments=(INTERVALS, BY_DELTA, SPEAKING),
     ),
     Claim(
         id="lemma-4.5-rate",

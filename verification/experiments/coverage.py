@@ -5,12 +5,15 @@ u_j + \phi_{h+1}$, its error $\sum_j c_j t_j$ with $t_j = u_j'(\hat\theta_j - \t
 $\sum_j (A_j + E_j |c_j|)$, $A_j = \kappa_3\gamma^2(d+1)^4/(\hat\psi_j\sqrt n)$ and $E_j =
 \bar\varepsilon_j/\sqrt{\hat s_j}$. Since $|c_j| \le \gamma^{-k_j}$, the interval covers *all* points of
 the path if $\sum_j \gamma^{-k_j}(|t_j| - E_j)^+ \le \sum_j A_j$ (the certificate). Points close to the
-worst (probes) are sent through the algorithm's own routing and intervals.
+worst (probes) are sent through the algorithm's own routing and intervals. A point that ends in an inactive
+bin is covered with its path: $|\phi_h^\top\theta^*| \le \|\phi_h\|$, which its interval has too. The
+certificate is sufficient, not necessary: it lets every $|c_j|$ be largest at once.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -286,40 +289,72 @@ def needed_factor(data: Fits, low: float = 1e-8, high: float = 1e4) -> Array:
     """Per fit, the smallest common factor on kappa_2 and kappa_3 at which the certificate covers.
 
     The draws do not change with it, and activity does not depend on it: the fit is kept, Algorithm 5 alone
-    is redone. The excess falls with the factor, so bisection finds it; 0 if the smallest is enough.
+    is redone. The excess falls with the factor, so bisection finds it; 0 if the smallest is enough. What is
+    needed is at most this, and at least :func:`found_factor`.
     """
+    return _smallest(data, _path_excess, low, high)
+
+
+def found_factor(data: Fits, low: float = 1e-8, high: float = 1e4) -> Array:
+    """Per fit, the smallest common factor at which all probes are covered: at least this is needed."""
+    return _smallest(data, _probe_excess_at, low, high)
+
+
+def _smallest(data: Fits, excess: Callable[[Fits, Array], Array], low: float, high: float) -> Array:
     if not data.spec.has("width-cap") or not data.spec.has("inactive-width"):
         raise ValueError("needed_factor redoes the intervals of the repaired specification only")
     lo, hi = np.full(data.fits, math.log(low)), np.full(data.fits, math.log(high))
-    always = _path_excess(data, np.exp(lo)) <= 0
+    always = excess(data, np.exp(lo)) <= 0
     for _ in range(34):
         middle = (lo + hi) / 2
-        covers = _path_excess(data, np.exp(middle)) <= 0
+        covers = excess(data, np.exp(middle)) <= 0
         lo, hi = np.where(covers, lo, middle), np.where(covers, middle, hi)
     return np.where(always, 0.0, np.exp(hi))
 
 
 def _path_excess(data: Fits, factor: Array) -> Array:
     """The certificate with kappa_2 and kappa_3 times ``factor``, one number for each fit."""
+    spec, worst, above = data.spec, np.full(data.fits, -np.inf), np.zeros(1)
+    for h, (layer, first, slope) in enumerate(_redone(data, factor), start=1):
+        bins = layer.bins
+        gain = edges(spec)[key_level(spec, bins.keys)] * np.maximum(np.abs(layer.t) - slope, 0.0)
+        above = np.where(bins.open, above[layer.up] + gain - first, -np.inf)
+        worst = np.maximum(worst, largest(above, data.fit_of(h, bins.keys), data.fits))
+    return worst
+
+
+def _probe_excess_at(data: Fits, factor: Array) -> Array:
+    """:func:`probe_excess` with kappa_2 and kappa_3 times ``factor``."""
+    eta = np.zeros(len(data.probes[0].keys))
+    for at, (layer, first, slope) in zip(data.probes, _redone(data, factor), strict=False):
+        eta = _wider(data.spec, layer, at, eta, first, slope)
+    end = data.probes[-1]
+    f_hat, _ = estimate(data.spec, end)
+    over = np.abs(f_hat - end.phi @ data.theta) - eta - SLACK
+    return largest(over, _fit_of_probes(data, -1), data.fits)
+
+
+def _redone(data: Fits, factor: Array) -> Iterator[tuple[Layer, Array, Array]]:
+    """Layer by layer A_B and E_B of Algorithm 5 with kappa_2 and kappa_3 times ``factor``."""
     spec, eta = data.spec, np.zeros(len(data.chance))
-    worst, above = np.full(data.fits, -np.inf), np.zeros(1)
     for h, layer in enumerate(data.layers, start=1):
-        bins, rows = layer.bins, layer.rows
+        bins = layer.bins
         w = factor[data.fit_of(h, bins.keys)]
         noise = layer.mean - _private_mean(layer, layer.at.eta)
         error = _private_mean(layer, eta) + noise + w * margin(spec, bins)
         slope = over_root(np.maximum(error, 0.0) if spec.has("width-cap") else error, bins.s)
         first = w * first_term(spec, bins)
-        gain = edges(spec)[key_level(spec, bins.keys)] * np.maximum(np.abs(layer.t) - slope, 0.0)
-        above = np.where(bins.open, above[layer.up] + gain - first, -np.inf)
-        worst = np.maximum(worst, largest(above, data.fit_of(h, bins.keys), data.fits))
-        wide = np.where(
-            bins.open[rows],
-            eta + first[rows] + slope[rows] * layer.along,
-            eta + np.linalg.norm(layer.at.rest, axis=-1),
-        )
-        eta = np.where(layer.at.stopped, eta, np.minimum(cap(spec), wide))
-    return worst
+        yield layer, first, slope
+        eta = _wider(spec, layer, layer.at, eta, first, slope)
+
+
+def _wider(spec: Spec, layer: Layer, at: Routed, eta: Array, first: Array, slope: Array) -> Array:
+    """eta_hat of the points ``at`` after the layer, as repaired."""
+    rows = layer.bins.rows(at.keys)
+    along = np.abs(dot(layer.bins.u[rows], at.rest))
+    open_ = eta + first[rows] + slope[rows] * along
+    wide = np.where(layer.bins.open[rows], open_, eta + np.linalg.norm(at.rest, axis=-1))
+    return np.where(at.stopped, eta, np.minimum(cap(spec), wide))
 
 
 def _private_mean(layer: Layer, eta: Array) -> Array:
@@ -355,6 +390,44 @@ def validity_excess(data: Fits, inactive: bool) -> tuple[Array, Array]:
     return _largest_at(np.concatenate(over), np.concatenate(points), np.concatenate(fit), data.fits)
 
 
+def largest_shares(data: Fits) -> tuple[Array, Array]:
+    """Per fit the largest |f_hat - f*| / Delta over probes below an open bin; the second: in inactive bins.
+
+    Points whose very first bin is inactive are left out: there nothing is learned, and along theta* the
+    interval |phi| is the error.
+    """
+    spec, shares, parts = data.spec, [], []
+    for h in range(1, spec.d + 1):
+        before, after = data.probes[h - 1], data.probes[h]
+        learned = (after.eta > 0) & ~data.probes[1].stopped
+        ended = learned & ~before.stopped & after.stopped
+        error = np.abs(prediction(spec, after.total) - after.phi @ data.theta)
+        share = np.divide(error, after.eta, out=np.zeros_like(error), where=after.eta > 0)
+        fit = data.fit_of(after.h, after.keys)
+        parts.append(largest(share[ended], fit[ended], data.fits))
+        if h == spec.d:
+            shares.append(largest(share[learned], fit[learned], data.fits))
+    none = np.zeros(data.fits)
+    return np.maximum(none, shares[0]), np.maximum(none, np.max(parts, axis=0))
+
+
+def inactive_step(data: Fits) -> Array:
+    """Per fit, how far a step into or below an inactive bin is from what the triangle inequality needs.
+
+    Entering one must leave the prediction as it is and give an interval of min{2, eta_hat_parent + |phi_h|};
+    below it nothing changes. Then for *every* point of the bin the error is at most the parent's plus
+    |phi_h' theta*|, hence covered if the parent's is.
+    """
+    worst = np.zeros(data.fits)
+    for layer, before, after in zip(data.layers, data.probes[:-1], data.probes[1:], strict=True):
+        outside = before.stopped | ~layer.bins.open[layer.bins.rows(before.keys)]
+        left = np.where(before.stopped, 0.0, np.linalg.norm(before.rest, axis=-1))
+        short = np.minimum(2.0, before.eta + left) - after.eta
+        gap = np.maximum(np.abs(after.total - before.total), short)[outside]
+        worst = np.maximum(worst, largest(gap, data.fit_of(after.h, after.keys)[outside], data.fits))
+    return worst
+
+
 def _fit_of_probes(data: Fits, which: int) -> Ints:
     at = data.probes[which]
     return data.fit_of(at.h, at.keys)
@@ -381,6 +454,10 @@ class Coverage:
     needed: QuantileInterval
 
 
+MOST_FITS = 10**6
+"""In one call: all fits are held at once."""
+
+
 @checked
 def coverage(
     problem: Problem,
@@ -395,13 +472,17 @@ def coverage(
 
     ``parameters`` go to the specification (horizon, alpha, delta, activation, width, beta).
     """
-    if fits < 1:
-        raise ValueError(f"fits is at least 1, not {fits!r}")
+    if not 1 <= fits <= MOST_FITS:
+        raise ValueError(f"fits is from 1 to {MOST_FITS}, not {fits!r}")
+    if n < 1:
+        raise ValueError(f"n is at least 1, not {n!r}")
     spec = REPAIRED(d=problem.d, actions=1, **parameters)
     data = simulate(spec, problem, n, fits, np.random.default_rng(seed))
     width = float((data.chance * data.end.eta).sum() / fits)
     probes, _ = probe_excess(data)
-    needed = quantile_interval(spec.width * needed_factor(data), 1 - min(spec.failure, 0.5), confidence)
+    # With delta = 1/T^2 the level rounds to 1: the largest below it asks for no less.
+    level = min(1 - min(spec.failure, 0.5), math.nextafter(1.0, 0.0))
+    needed = quantile_interval(spec.width * needed_factor(data), level, confidence)
     return Coverage(fits, int((probes > 0).sum()), int((path_excess(data) > 0).sum()), width, needed)
 
 
@@ -415,5 +496,8 @@ def needed_width(
     confidence: float = FALSE_ALARM,
     **parameters: Any,
 ) -> QuantileInterval:
-    """(1 - delta)-quantile of the factor on kappa_2, kappa_3 at which intervals still cover; printed: 1."""
+    """(1 - delta)-quantile of the factor on kappa_2, kappa_3 at which all points are sure to be covered.
+
+    What is needed is at most this; printed: 1.
+    """
     return coverage(problem, n, fits=fits, seed=seed, confidence=confidence, **parameters).needed

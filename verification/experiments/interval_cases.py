@@ -9,18 +9,21 @@ from functools import lru_cache
 import numpy as np
 
 from lpcb import problem as problems
-from lpcb.arrays import Array, group_sum
+from lpcb.arrays import Array, dot, group_sum
 from lpcb.lplr.aggregate import estimate
-from lpcb.partition import edges, key_level
+from lpcb.partition import edges, key_level, prediction
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRED, Spec
 from verification.claim import Arrays, Experiment, Setting
 from verification.experiments.coverage import (
+    SLACK,
     Case,
     Fits,
     Layer,
     first_term,
+    inactive_step,
     largest,
+    largest_shares,
     over_root,
     path_excess,
     probe_excess,
@@ -215,7 +218,33 @@ def _layer_ratios(data: Fits, h: int, layer: Layer) -> dict[str, Array]:
             bins.open,
         ),
     }
-    return {name: largest(value[on], fit[on], data.fits) for name, (value, on) in values.items()}
+    out = {name: largest(value[on], fit[on], data.fits) for name, (value, on) in values.items()}
+    return out | {"a5_implied": _implied(data, h, layer)}
+
+
+def _implied(data: Fits, h: int, layer: Layer) -> Array:
+    """Lemma 4.3 => Lemma A.5: at the users, left side over right side less 1, omega_B as Lemma 4.3 has it.
+
+    |phi'(theta_hat_B - theta*_B)| <= eps_B |u'phi|/sqrt(s) + |phi_h| |omega_B| in active bins whose users all
+    have |eta| <= eta_hat, the premise. It fails if u is not orthogonal to the directions above, or if what
+    Algorithm 5 averages is not a bound on the error that enters the regression.
+    """
+    spec, bins, at, rows = data.spec, layer.bins, layer.at, layer.rows
+    on = np.flatnonzero(bins.active[rows] & (layer.psi[rows] > 0))
+    phi, rest, r = at.phi[on], at.rest[on], rows[on]
+    u, weight = bins.u[r], data.chance[on]
+    left_over = phi if h == 1 else np.einsum("nij,nj->ni", data.layers[h - 2].bins.rest[layer.up[r]], phi)
+    eta = prediction(spec, at.total[on]) - (phi - left_over) @ data.theta
+    bad = group_sum((np.abs(eta) > at.eta[on] + SLACK).astype(np.float64), r, len(bins.keys))
+    moment = group_sum(weight * eta * dot(u, rest), r, len(bins.keys))[r] / layer.psi[r]
+    error = bins.theta[r] - u * (u @ data.theta)[:, None]
+    omega = error + u * (moment / bins.s[r])[:, None]
+    left = np.abs(dot(phi, error))
+    right = over_root(layer.epsilon, bins.s)[r] * np.abs(dot(u, phi))
+    right = right + np.linalg.norm(rest, axis=1) * np.linalg.norm(omega, axis=1)
+    excess = np.divide(left - right, right, out=np.zeros_like(left), where=right > 0)
+    given = bad[r] == 0
+    return largest(excess[given], data.fit_of(h, bins.keys)[r][given], data.fits)
 
 
 def average_widths(data: Fits) -> Array:
@@ -282,6 +311,8 @@ def examine(data: Fits, n: int) -> dict[str, Array]:
     columns["recursion"] = np.max([widths[:, h + 1] / s for h, s in enumerate(step)], axis=0)
     columns["mad"] = columns["mean_width"] / ((recursion_slope(spec) * spec.M) ** spec.d * increment(spec, n))
     columns["certificate"] = path_excess(data)
+    columns["probe_share"], columns["inactive_share"] = largest_shares(data)
+    columns["inactive_step"] = inactive_step(data)
     columns["formula"] = formula_gap(data)
     columns["active"] = np.sum(
         [

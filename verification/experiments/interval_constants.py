@@ -17,14 +17,15 @@ from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure
 
 
 def needed_constants(context: Context) -> Finding:
-    """The factor on kappa_2 and kappa_3 at which intervals still cover, (1 - delta)-quantile; printed: 1."""
+    """The factor on kappa_2 and kappa_3 at which intervals surely cover, (1 - delta)-quantile; printed: 1."""
     table = needed_table(context)
     worst = max(table, key=lambda entry: entry.interval.high)
     measures = {
         f"needed width, {entry.name}": Measure(
             entry.middle,
             (entry.interval.low, entry.interval.high),
-            note=f"printed: 1; worst: {entry.instance}",
+            note=f"at most this is needed, at least {entry.found:.3g} (points found); printed: 1; "
+            f"worst: {entry.instance}",
         )
         for entry in table
     }
@@ -32,7 +33,8 @@ def needed_constants(context: Context) -> Finding:
         measures[f"scaled specification over needed width, {name}"] = Measure(
             middle,
             (low, high),
-            note="at least 1 if its intervals cover in a share 0.95 of fits, delta = 1/T^2",
+            note="1 or more suffices to cover in a share 0.95 of fits; an interval that contains 1 leaves it "
+            "open. delta = 1/T^2",
         )
     measures |= _tightness(table)
     holds = worst.interval.high <= 1
@@ -48,7 +50,8 @@ def needed_constants(context: Context) -> Finding:
         false_alarm=FALSE_ALARM,
         detectable=worst.interval.high,
         samples=sum(entry.interval.n for entry in table),
-        note=f"at most {worst.middle:.3g} of the printed widths is needed ({worst.name})",
+        note=f"at most {worst.middle:.3g} of the printed widths is needed, at least {worst.found:.3g} "
+        f"({worst.name})",
     )
     return Finding((evidence,), measures, (_needed_figure(table),))
 
@@ -60,7 +63,9 @@ def _tightness(table: list[Needed]) -> dict[str, Measure]:
         of = [entry for entry in table if entry.d == d and entry.activation == 1]
         one = max(of, key=lambda entry: entry.middle)
         out[f"tightness, d = {d}"] = Measure(
-            1 / one.middle, (1 / one.interval.high, 1 / one.interval.low), note="printed over needed width"
+            1 / one.middle,
+            (1 / one.interval.high, 1 / one.interval.low),
+            note=f"printed over needed width, at least; at most {1 / one.found:.4g}",
         )
     return out
 
@@ -79,12 +84,21 @@ def _needed_figure(entries: list[Needed]) -> Figure:
                 "points",
             )
         )
+    of = [entry for entry in entries if (entry.alpha, entry.activation) == (1.0, 1.0)]
+    series.append(
+        Series(
+            "points found, alpha = 1, activation 1",
+            [float(entry.d) for entry in of],
+            [entry.found for entry in of],
+        )
+    )
     dims = sorted({float(entry.d) for entry in entries})
     series.append(Series("printed", dims, [1.0] * len(dims), style="dashed"))
     return Figure(
         "Widths needed against widths printed",
-        "Smallest common factor on kappa_2 and kappa_3 at which the intervals cover the whole ball in a "
-        "fraction 1 - delta of fits, delta = 0.05, worst of the instances; bars: order-statistic intervals.",
+        "Smallest common factor on kappa_2 and kappa_3 at which the certificate says that intervals cover "
+        "the whole ball, in a fraction 1 - delta of fits, delta = 0.05, worst of the instances: at most this "
+        "is needed, and at least what the points found need. Bars: order-statistic intervals.",
         "d",
         "factor on kappa_2 and kappa_3",
         tuple(series),

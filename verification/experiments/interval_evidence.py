@@ -8,12 +8,15 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from lpcb.arrays import Array, Bools
+from lpcb.lplr.update import mechanisms
+from lpcb.spec import Spec
 from verification.claim import Context
+from verification.evidence.chernoff import laplace_sum_log_tail
 from verification.evidence.quantiles import quantile_interval
-from verification.evidence.tails import FailureRate, rate_detectable, rate_of_batches
+from verification.evidence.tails import FailureRate, anytime_interval, rate_detectable, rate_of_batches
 from verification.experiments.coverage import Case
-from verification.experiments.interval_cases import DELTA, INTERVALS, N, cases
-from verification.verdict import FALSE_ALARM, Evidence, Figure, Measure, Role, Series, Verdict
+from verification.experiments.interval_cases import DELTA, HORIZON, INTERVALS, N, cases
+from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Role, Series, Verdict
 
 DIMENSIONS = (1, 2, 3, 4)
 
@@ -26,11 +29,13 @@ def rates_by_dimension(
     speaks: Bools,
     share: float = 1.0,
     at: Array | None = None,
+    points: str = "",
 ) -> tuple[Evidence, ...]:
     """For each d, whether fits with ``excess`` > 0 are rarer than ``rate(d)``; columns are cases.
 
     Where no case of a dimension ``speaks`` (its bound says no more than the trivial one), a rate of failures
-    below the bound is no evidence, and a failure still is. ``share`` is this call's part of the budget.
+    below the bound is no evidence, and a failure still is. ``share`` is this call's part of the budget,
+    ``points`` says of which points it speaks.
     """
     chosen = cases(context.setting.profile)
     budget = share * FALSE_ALARM / len(DIMENSIONS)
@@ -50,7 +55,8 @@ def rates_by_dimension(
                 check=f"{what}, d = {d}",
                 grade="tested",
                 role=role,
-                scope=f"{len(columns)} instances at n = {N:g}, printed constants, worst: {case.name}",
+                scope=f"{len(columns)} instances at n = {N:g}, printed constants, worst: {case.name}"
+                + points,
                 verdict=verdict,
                 value=found.rate,
                 bound=rate(d),
@@ -63,6 +69,42 @@ def rates_by_dimension(
             )
         )
     return tuple(out)
+
+
+REACHED = "; all points of bins that users or probes reach, and of inactive bins below them"
+"""Where the certificate speaks; :func:`empty_bins` bounds what is left."""
+
+
+def empty_bins(context: Context) -> Finding:
+    """Bins without users are inactive unless noise alone lifts a count above the threshold: Chernoff."""
+    chosen = [(d, alpha) for d in DIMENSIONS for alpha in (0.1, 0.5, 1.0)]
+    logs = {}
+    for d, alpha in chosen:
+        spec = context.setting.spec(d=d, actions=1, horizon=HORIZON, alpha=alpha, delta=DELTA)
+        logs[d, alpha] = max(_log_opened(spec, n) for n in (10**6, 10**9, 10**13, N))
+    (d, alpha), worst = max(logs.items(), key=lambda item: item[1])
+    bound = math.log(FALSE_ALARM)
+    evidence = Evidence(
+        check="bins without users stay inactive",
+        grade="exact",
+        role="decides",
+        scope="printed constants, d = 1 to 4, alpha = 0.1 to 1, n = 1e6 to 1e17, all bins of all layers",
+        verdict="HOLDS" if worst <= bound else "UNDECIDED",
+        value=worst,
+        bound=bound,
+        interval=(worst, worst),
+        note=f"ln P(noise alone makes one active) is at most {worst:.3g}, at d = {d}, alpha = {alpha:g}: the "
+        "certificate may leave such bins out",
+    )
+    return Finding((evidence,))
+
+
+def _log_opened(spec: Spec, n: int) -> float:
+    """ln of a union bound over the M^h bins of each layer."""
+    scale = float(mechanisms(spec, 1, np.zeros(1, dtype=np.int64)).count.scale.max())
+    threshold = spec.kappa1 * spec.gamma**2 * (spec.d + 1) ** 3 * math.sqrt(n)
+    bins = sum(spec.M**h for h in range(1, spec.d + 1))
+    return math.log(bins) + laplace_sum_log_tail(n, scale, threshold)
 
 
 def _rate(failed: Bools, bound: float, level: float) -> FailureRate:
@@ -131,6 +173,30 @@ def tightness(context: Context, ratio: Array, what: str) -> dict[str, Measure]:
             note=f"{what}: bound over the 0.95-quantile, tightest of {len(columns)} instances",
         )
     return out
+
+
+def rate_by_instance(
+    context: Context, excess: Array, rate: Callable[[int], float], title: str, what: str
+) -> Figure:
+    """The share of fits that fail, by instance, beside what is allowed."""
+    chosen = cases(context.setting.profile)
+    n, failures = len(excess), (excess > 0).sum(axis=0)
+    series = []
+    for d in DIMENSIONS:
+        columns = [i for i, case in enumerate(chosen) if case.problem.d == d]
+        seen = [max(float(failures[i]), 0.5) / n for i in columns]
+        bands = [anytime_interval(int(failures[i]), n, 1e-3) for i in columns]
+        low = [min(band[0], y) for band, y in zip(bands, seen, strict=True)]
+        low = [max(x, 0.05 / n) for x in low]  # a logarithmic axis has no 0
+        x = [float(i) for i in columns]
+        series.append(Series(f"d = {d}", x, seen, low, [band[1] for band in bands], "points"))
+        series.append(Series(f"allowed, d = {d}", x, [rate(d)] * len(x), style="dashed"))
+    caption = (
+        f"Share of fits with {what}, by instance, with an interval that is wrong with probability 0.001 at "
+        "most; no failure is drawn as half a failure. Dashed: what is claimed. Instances in the order of the "
+        "experiment, printed constants."
+    )
+    return Figure(title, caption, "instance", "failure rate", tuple(series), ylog=True)
 
 
 def by_instance(context: Context, ratio: Array, title: str, caption: str, label: str) -> Figure:

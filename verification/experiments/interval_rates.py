@@ -15,37 +15,60 @@ from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
 from verification.experiments.coverage import simulate
 from verification.experiments.interval_cases import DELTA, HORIZON, examine_means
+from verification.verdict import Profile
 
 GRID = (10**4, 10**6, 10**8, 10**11, 10**14, 10**17)
-FITTED_FROM = 10**6
-"""At 10^4 a bin needs psi > 1.9 to be active even with scaled thresholds: errors are those of no data."""
+STARTED = 0.25
+"""Fitted from the n on at which a bin with this share of users is active: 10^6 for d = 2 and alpha = 1. At
+10^4 it would need psi > 1.9 even with scaled thresholds: errors are those of no data."""
+Point = tuple[int, float]
+"""d and alpha."""
+POINTS: dict[Profile, tuple[Point, ...]] = {
+    "quick": ((2, 1.0),),
+    "standard": ((2, 1.0), (1, 1.0), (3, 1.0), (2, 0.1)),
+    "thorough": ((2, 1.0), *((d, a) for d in (1, 2, 3, 4) for a in (0.1, 0.5, 1.0) if (d, a) != (2, 1.0))),
+}
 ACTIVATION, WIDTH = 2e-3, 3e-4
 REPEATS = 60
 
 
-def family(n: int) -> list[Problem]:
-    """Residuals of size s with mass one, and a second direction of probability c / sqrt(n)."""
+def family(n: int, d: int = 2) -> list[Problem]:
+    """Residuals of size s with mass one, and directions of probability c / sqrt(n) in all.
+
+    With d = 1 there is no second direction: the residuals are points of that size, the rare ones smaller.
+    """
     sizes = [0.3, n ** (-1 / 6), n ** (-1 / 4), n ** (-1 / 3), n ** (-1 / 2)]
-    root = math.sqrt(n)
-    theta = np.array([0.5, math.sqrt(0.75)])
-    out = [
-        Problem(np.array([[[0.5, s]], [[0.5, -s]]]), np.array([0.5, 0.5]), theta, "sign", f"residual {s:.2g}")
-        for s in sizes
-    ]
+    root, others = math.sqrt(n), max(d - 1, 1)
+    first, rest = np.eye(d)[0], np.eye(d)[1:] if d > 1 else np.eye(1)
+    theta = np.array([0.5] + [math.sqrt(0.75 / others)] * (d - 1)) if d > 1 else np.ones(1)
+    half = 0.5 * first if d > 1 else np.zeros(1)
+    out = []
+    for s in sizes:
+        points = np.stack([half + sign * s * axis for axis in rest for sign in (1, -1)])[:, None]
+        weights = np.full(len(points), 1 / len(points))
+        out.append(Problem(points, weights, theta, "sign", f"residual {s:.2g}"))
     for c in (1.0, 30.0, 250.0, 2000.0):
         rare = min(c / root, 0.5)
-        points = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
-        out.append(Problem(points, np.array([1 - rare, rare]), theta, "sign", f"probability {c:g}/sqrt(n)"))
+        points = np.vstack([first, rest if d > 1 else 0.1 * rest])[:, None]
+        weights = np.array([1 - rare] + [rare / others] * others)
+        out.append(Problem(points, weights, theta, "sign", f"probability {c:g}/sqrt(n)"))
     return out
 
 
 MEMBERS = len(family(10**6))
 
 
-def _statistics(problem: Problem, n: int, rng: np.random.Generator) -> Array:
+def fitted_from(setting: Setting, point: Point) -> int:
+    """The first n of the grid at which a bin with a share STARTED of the users is active."""
+    spec = _spec(setting, point)
+    threshold = spec.kappa1 * spec.gamma**2 * (spec.d + 1) ** 3
+    return next(n for n in GRID if threshold / math.sqrt(n) < STARTED)
+
+
+def _statistics(problem: Problem, n: int, alpha: float, rng: np.random.Generator) -> Array:
     """E|f_hat - f*| of least squares on private sums, one action, one number for each fit."""
-    b = l1_sensitivity(problem.d) / 1.0
-    run = Run(problem, n, 1.0, REPEATS, rng, (n,))
+    b = l1_sensitivity(problem.d) / alpha
+    run = Run(problem, n, alpha, REPEATS, rng, (n,))
     policy = np.ones((REPEATS, problem.contexts, 1))
     gram, moment = summed_statistics(run, policy, n, b)
     p = DELTA / 4
@@ -55,19 +78,25 @@ def _statistics(problem: Problem, n: int, rng: np.random.Generator) -> Array:
     return error
 
 
-def _spec(setting: Setting) -> Spec:
-    return setting.spec(d=2, actions=1, horizon=HORIZON, delta=DELTA, activation=ACTIVATION, width=WIDTH)
+def _spec(setting: Setting, point: Point) -> Spec:
+    d, alpha = point
+    return setting.spec(
+        d=d, actions=1, horizon=HORIZON, alpha=alpha, delta=DELTA, activation=ACTIVATION, width=WIDTH
+    )
 
 
 def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
-    shape = (REPEATS, len(GRID), MEMBERS)
+    """Shapes are (fits, points, n, instances)."""
+    points = POINTS[setting.profile]
+    shape = (REPEATS, len(points), len(GRID), MEMBERS)
     out = {name: np.empty(shape) for name in ("error", "width", "statistics")}
-    spec = _spec(setting)
-    for j, n in enumerate(GRID):
-        for i, problem in enumerate(family(n)):
-            means = examine_means(simulate(spec, problem, n, REPEATS, rng))
-            out["error"][:, j, i], out["width"][:, j, i] = means["mean_error"], means["mean_width"]
-            out["statistics"][:, j, i] = _statistics(problem, n, rng)
+    for p, (d, alpha) in enumerate(points):
+        spec = _spec(setting, (d, alpha))
+        for j, n in enumerate(GRID):
+            for i, problem in enumerate(family(n, d)):
+                means = examine_means(simulate(spec, problem, n, REPEATS, rng))
+                out["error"][:, p, j, i], out["width"][:, p, j, i] = means["mean_error"], means["mean_width"]
+                out["statistics"][:, p, j, i] = _statistics(problem, n, alpha, rng)
     return out
 
 

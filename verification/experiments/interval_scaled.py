@@ -26,17 +26,24 @@ from verification.verdict import FALSE_ALARM, Evidence, Finding, Profile
 FITS = {0.5: 100, 0.2: 250, 0.05: 750, 0.01: 2400}
 """Per shard: a rate of a tenth of delta is told from delta, and one of five times delta."""
 FEW = 200
-Chosen = tuple[Instance, int, float]
-"""Instance, d, and the factor on kappa_2 and kappa_3 at which about a tenth of delta of the fits fail."""
+Chosen = tuple[Instance, int, float, float]
+"""Instance, d, alpha, and the factor on kappa_2 and kappa_3 at which a tenth of delta of the fits fail."""
 WIDTHS: dict[str, tuple[Chosen, ...]] = {
-    "probe": ((inner_edges, 1, 6.2e-4), (inner_edges, 2, 3.8e-4), (at_edges, 2, 1.2e-4)),
-    "a4_low": ((at_edges, 2, 4.4e-3), (generic, 2, 3.7e-3)),
+    "probe": ((inner_edges, 1, 1.0, 6.2e-4), (inner_edges, 2, 1.0, 3.8e-4), (at_edges, 2, 1.0, 1.2e-4)),
+    "a4_low": ((at_edges, 2, 1.0, 4.4e-3), (generic, 2, 1.0, 3.7e-3)),
 }
 """For each question; chosen on seeds of their own, and only to support."""
 MORE: dict[str, tuple[Chosen, ...]] = {
-    "probe": ((inner_edges, 3, 2.5e-4), (inner_edges, 4, 1.8e-4)),
-    "a4_low": (),
+    "probe": (
+        (inner_edges, 3, 1.0, 2.5e-4),
+        (inner_edges, 4, 1.0, 1.8e-4),
+        (inner_edges, 1, 0.1, 6.2e-4),
+        (inner_edges, 2, 0.5, 3.8e-4),
+        (inner_edges, 2, 0.1, 3.8e-4),
+    ),
+    "a4_low": ((at_edges, 2, 0.5, 4.4e-3), (at_edges, 2, 0.1, 4.4e-3)),
 }
+"""Factors are those of alpha = 1: thresholds, noise and widths all go with 1/alpha."""
 
 
 def chosen(profile: Profile, name: str) -> tuple[Chosen, ...]:
@@ -58,8 +65,8 @@ def _run(setting: Setting, rng: np.random.Generator) -> Arrays:
     for name in WIDTHS:
         for delta in deltas(setting):
             columns = []
-            for instance, d, width in chosen(setting.profile, name):
-                one = case(instance, d, 1.0, delta=delta)
+            for instance, d, alpha, width in chosen(setting.profile, name):
+                one = case(instance, d, alpha, delta=delta)
                 spec = setting.spec(**(one.parameters() | {"width": width}))
                 fits = FEW if setting.without else FITS[delta]
                 columns.append(_excess(name, simulate(spec, one.problem, one.n, fits, rng)))
@@ -84,8 +91,8 @@ def _at(context: Context, name: str, what: str, delta: float, shares: int) -> tu
     level = budget / failed.shape[1]
     rates = [rate_of_fits(column, delta, level) for column in failed.T]
     at, verdict = worst(rates)
-    instance, d, width = chosen(context.setting.profile, name)[at]
-    one, rate = case(instance, d, 1.0, delta=delta), rates[at]
+    instance, d, alpha, width = chosen(context.setting.profile, name)[at]
+    one, rate = case(instance, d, alpha, delta=delta), rates[at]
     example = {"instance": one.name, "width": width, "delta": delta, "rate": rate.rate}
     evidence = Evidence(
         check=f"{what}, delta = {delta:g}",
