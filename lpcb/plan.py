@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpcb import widths
+from lpcb.arrays import Array
 from lpcb.baselines import BASELINES
 from lpcb.compare import PRINTED_PRIVACY, checkpoints, scaled_factors
 from lpcb.engines import aggregate
@@ -19,7 +20,11 @@ from lpcb.spec import MAX_HORIZON, REPAIRS, Spec
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Needs by algorithm, one for each candidate theta, and where the repaired interval comes from."""
+    """Needs by algorithm, one for each candidate theta, and where the repaired interval comes from.
+
+    ``shares`` are regret's shares of uniform play's over the horizon of the theta that takes most users: a
+    row for every theta and seed, so that bands show both.
+    """
 
     problems: tuple[Problem, ...]
     alpha: float
@@ -28,14 +33,13 @@ class Plan:
     seed: int
     algorithms: tuple[Algorithm, ...]
     needs: dict[str, tuple[Need, ...]]
+    shares: dict[str, Array | None]
     width_horizon: int
     width: dict[str, float]
 
     def worst(self, name: str) -> tuple[int, Need]:
         """The theta, by index, for which ``name`` needs most users, and what it needs."""
-        needs = self.needs[name]
-        index = max(range(len(needs)), key=lambda i: _effort(needs[i]))
-        return index, needs[index]
+        return _worst(self.needs[name])
 
 
 def plan(
@@ -60,10 +64,12 @@ def plan(
         raise ValueError(f"seeds is at least 1, not {seeds}")
     chosen = algorithms(problems[0], alpha, scale)
     needs: dict[str, list[Need]] = {one.name: [] for one in chosen}
+    searches: dict[str, list[Search]] = {one.name: [] for one in chosen}
     tasks = [(i, one) for one in chosen for i in range(len(problems))]
     for done, (i, one) in enumerate(tasks, 1):
         search = Search(one, problems[i], target, seeds, (seed, i, chosen.index(one)))
         needs[one.name].append(search.need(_last(needs[one.name])))
+        searches[one.name].append(search)
         if progress is not None:
             progress(done, len(tasks))
     horizon = _width_horizon(needs["repaired"])
@@ -75,6 +81,7 @@ def plan(
         seed,
         chosen,
         {name: tuple(found) for name, found in needs.items()},
+        {name: _shares(needs[name], searches[name]) for name in needs},
         horizon,
         widths.split(problems[0], horizon, alpha),
     )
@@ -138,6 +145,20 @@ def _not_private(alpha: float) -> Algorithm:
 def _last(needs: Sequence[Need]) -> float | None:
     users = [need.users for need in needs if need.users is not None]
     return math.log2(users[-1]) if users else None
+
+
+def _worst(needs: Sequence[Need]) -> tuple[int, Need]:
+    index = max(range(len(needs)), key=lambda i: _effort(needs[i]))
+    return index, needs[index]
+
+
+def _shares(needs: Sequence[Need], searches: Sequence[Search]) -> Array | None:
+    """All theta over one horizon, hence after the same numbers of users."""
+    _, worst = _worst(needs)
+    if worst.x is None:
+        return None
+    x = worst.x
+    return np.concatenate([s.at(x).share for s in searches if s.problem.uniform_regret > 0])
 
 
 def _effort(need: Need) -> float:

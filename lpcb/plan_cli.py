@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from lpcb.console import counting
-from lpcb.files import write_atomic
+from lpcb.files import check_target, deliver, write_atomic
 from lpcb.plan import plan
-from lpcb.plan_text import as_dict, curves, show, title
+from lpcb.plan_text import as_dict, curves, plot_title, show
 from lpcb.plots import share_svg
 from lpcb.problem import Problem, build
 
@@ -39,13 +39,17 @@ def plan_command(
     width: Annotated[float | None, typer.Option(help="Factor on kappa_2 and kappa_3 when scaled.")] = None,
     seeds: Annotated[int, typer.Option(help="Independent runs for each answer.")] = 5,
     seed: Annotated[int, typer.Option(help="Root seed of runs and of random theta.")] = 0,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything here; - is standard output.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Write an SVG of regret against users here.")] = None,
 ) -> None:
     """How many users until regret per round is at most a share of uniform play's.
 
     As printed, repaired, with scaled constants, and without privacy; what no run can reach is extrapolated
-    from the formulas and marked so. Exit codes: 0 answered (also "never"), 2 bad input.
+    from the formulas and marked so.
+
+    Exit codes: 0 answered (also "never"), 2 bad input.
 
     Examples: lpcb plan --problem random --d 1 · lpcb plan --contexts mine.csv --alpha 0.5 --json plan.json
     """
@@ -55,16 +59,14 @@ def plan_command(
         raise ValueError("activation and width scale the constants together; give both or neither")
     scale = None if activation is None or width is None else (activation, width)
     written = [path for path in (json_file, plot) if path is not None]
-    for path in written:
-        if not path.resolve().parent.is_dir():
-            raise ValueError(f"the folder of {str(path)!r} does not exist")
+    check_target("json", json_file)
+    check_target("plot", plot)
     with counting("planning") as progress:
         found = plan(problems, alpha, target, seeds, seed, scale, progress)
-    if json_file is not None:
-        write_atomic(json_file, json.dumps(as_dict(found), indent=1) + "\n")
     if plot is not None:
-        write_atomic(plot, share_svg(curves(found), target, title(found)))
-    show(found, written)
+        write_atomic(plot, share_svg(curves(found), target, plot_title(found)))
+    if not deliver(json_file, json.dumps(as_dict(found), indent=1) + "\n"):
+        show(found, written)
 
 
 def candidates(base: Problem, theta: str | None, draws: int | None, seed: int) -> list[Problem]:
@@ -101,7 +103,7 @@ def _base(
     assert contexts is not None
     if not contexts.is_file():
         raise ValueError(f"contexts: there is no file {str(contexts)!r}")
-    found = Problem.from_csv(contexts)
+    found = Problem.from_csv(contexts, name=contexts.name)
     for name, asked, have in (
         ("d", d, found.d),
         ("actions", actions, found.actions),

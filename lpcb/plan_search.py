@@ -71,7 +71,7 @@ class Need:
 
     ``curve`` is the run that reached it, or the longest there was; if the status is "extrapolated" its
     constants are moved by ``factor`` and its users stand for ``users / 2^62`` times as many. ``lost`` is a
-    longer horizon that was run and misses the target all the same.
+    longer horizon that was run and misses the target all the same. ``x`` is log2 of the curve's horizon.
     """
 
     status: Status
@@ -80,6 +80,7 @@ class Need:
     curve: Played | None
     factor: float = 1.0
     lost: float | None = None
+    x: float | None = None
 
 
 class Search:
@@ -115,13 +116,13 @@ class Search:
         start = self._guess() if guess is None else guess
         missed, found = crossing(self.reached, min(max(start, self.low), self.high), self.low, self.high)
         if found is None:
-            return Need("not reached", None, 2.0**self.high, self.at(TOP))
+            return Need("not reached", None, 2.0**self.high, self.at(TOP), x=TOP)
         status: Status = "reached" if found <= TOP else "extrapolated"
         short = None if missed is None else 2.0**missed
         if not self.algorithm.sound:
             self.at(max(TOP, found))
         lost = max((2.0**x for x in self.seen if x > found and not self.reached(x)), default=None)
-        return Need(status, 2.0**found, short, self.at(found), moved(self.problem.d, found), lost)
+        return Need(status, 2.0**found, short, self.at(found), moved(self.problem.d, found), lost, found)
 
     def _guess(self) -> float:
         """From one long run: thresholds are passed when L(T)/sqrt(n) is small enough, so n ~ L(T)^2."""

@@ -71,6 +71,7 @@ def as_dict(found: Plan) -> dict[str, Any]:
 
 def _algorithm(found: Plan, one: Algorithm) -> dict[str, Any]:
     worst, need = found.worst(one.name)
+    shares = found.shares[one.name]
     return {
         "name": one.name,
         "privacy": one.privacy,
@@ -88,26 +89,31 @@ def _algorithm(found: Plan, one: Algorithm) -> dict[str, Any]:
             for n in found.needs[one.name]
         ],
         "curve": None
-        if need.curve is None
+        if need.curve is None or shares is None
         else {
             "theta": worst,
             "users": _users(need).tolist(),
-            "median": np.median(need.curve.share, axis=0).tolist(),
-            "low": need.curve.share.min(axis=0).tolist(),
-            "high": need.curve.share.max(axis=0).tolist(),
+            "median": np.median(shares, axis=0).tolist(),
+            "low": shares.min(axis=0).tolist(),
+            "high": shares.max(axis=0).tolist(),
         },
     }
 
 
 def curves(found: Plan) -> list[RegretCurve]:
-    """For each algorithm the theta that takes most users; what is not private is dashed."""
+    """Every theta and seed up to the users that the worst theta takes; what is not private is dashed."""
     out = []
     for one in found.algorithms:
         _, need = found.worst(one.name)
-        if need.curve is not None:
+        shares = found.shares[one.name]
+        if shares is not None:
             name = one.name if need.status == "reached" else f"{one.name} ({need.status})"
-            out.append(RegretCurve(name, _users(need), need.curve.share, dashed=one.privacy == "none"))
+            out.append(RegretCurve(name, _users(need), shares, dashed=not _private(one)))
     return out
+
+
+def _private(one: Algorithm) -> bool:
+    return one.privacy == "alpha-LDP"
 
 
 def _users(need: Need) -> Array:
@@ -122,12 +128,24 @@ def title(found: Plan) -> str:
     return f"{p.name}: d={p.d}, A={p.actions}, {p.contexts} contexts, alpha={found.alpha:g}"
 
 
+def plot_title(found: Plan) -> str:
+    thetas = len(found.problems)
+    over = f"{thetas} theta and {found.seeds} seeds" if thetas > 1 else f"{found.seeds} seeds"
+    return f"{title(found)}\nmedian and range over {over}; dashed: not private"
+
+
 def show(found: Plan, written: list[Path]) -> None:
     rows = [
-        (one.name, _constants(one), _needed(found.needs[one.name]), _held(found.needs[one.name]))
+        (
+            one.name,
+            "yes" if _private(one) else "no",
+            _constants(one),
+            _needed(found.needs[one.name]),
+            _held(found.needs[one.name]),
+        )
         for one in found.algorithms
     ]
-    show_table(("algorithm", "constants", "users needed", "intervals held"), rows, title(found))
+    show_table(("algorithm", "private", "constants", "users needed", "intervals held"), rows, title(found))
     tell(*_sentences(found), "")
     _print_width(found)
     say(*(f"Written: {path}" for path in written))
@@ -135,8 +153,8 @@ def show(found: Plan, written: list[Path]) -> None:
 
 def _constants(one: Algorithm) -> str:
     if one.factors is not None:
-        return " and ".join(f"{factor:g}" for factor in dict.fromkeys(one.factors)) + " of the printed"
-    return "printed" if one.movable else "of ridge regression"
+        return "printed × " + " and ".join(f"{factor:g}" for factor in dict.fromkeys(one.factors))
+    return "printed" if one.movable else "ridge regression's"
 
 
 def _needed(needs: tuple[Need, ...]) -> str:
@@ -160,7 +178,7 @@ def _needed(needs: tuple[Need, ...]) -> str:
 
 def _held(needs: tuple[Need, ...]) -> str:
     shares = [n.curve.covered for n in needs if n.curve is not None and n.curve.covered is not None]
-    return f"{min(shares):.0%} of runs" if shares else ""
+    return f"{min(shares):.0%} of runs" if shares else "not looked at"
 
 
 def _sentences(found: Plan) -> list[str]:
@@ -168,7 +186,8 @@ def _sentences(found: Plan) -> list[str]:
     many = len(found.problems)
     out = [
         f"Users needed: the number T after which regret is at most {found.target:g} of what acting at random "
-        f"costs over the same T users, known to a factor of {2**RESOLUTION:.2g}."
+        f"costs over the same T users, known to a factor of {2**RESOLUTION:.2g}.",
+        "The printed algorithm is not private, whatever alpha: lpcb explain prop-4.1-matrix says why.",
     ]
     if many > 1:
         out.append(f"Theta is not known: ranges are over {many} unit vectors drawn with seed {found.seed}.")

@@ -36,6 +36,11 @@ class Mechanism:
 
 mechanism = Mechanism()
 broken = lambda value, rng, size: 1 / 0
+nothing_at_all = lambda value, rng, size: np.full(size, np.nan)
+
+
+def sometimes(value, rng, size):
+    return np.where(rng.random(size) < 0.01, np.nan, value + rng.laplace(size=size))
 """
 
 
@@ -100,6 +105,8 @@ def test_inputs_of_all_kinds(file: Path) -> None:
         ("{file}:nothing", ["--pair", "0", "1"], "no 'nothing'"),
         ("{file}:Mechanism", ["--pair", "0", "1"], "is a class"),
         ("{file}:broken", ["--pair", "0", "1"], "ZeroDivisionError"),
+        ("{file}:nothing_at_all", ["--pair", "0", "1"], "NaN"),
+        ("{file}:sometimes", ["--pair", "0", "1"], "NaN"),
         ("{file}:randomizer", [], "exactly one of pair"),
         ("{file}:randomizer", ["--domain", "[1"], "domain is JSON"),
         ("{file}:randomizer", ["--domain", "7"], "domain is a list"),

@@ -1,16 +1,22 @@
 """The lpcb command's manners: exit codes, one clean line for bad input, tables that fit 80 columns."""
 
+import io
 import json
 import re
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, lpcb, report_in
+from verification.claim import Setting
 from verification.cli import app
+from verification.console import Lines
+from verification.execute import ShardTask
 from verification.registry import load
+from verification.runner import Event
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "NO_COLOR": None, "FORCE_COLOR": None})
 TOY = ("--claims", SYNTHETIC, "--jobs", "1", "--quiet")
@@ -67,7 +73,7 @@ def test_rows_without_an_expectation_fail(tmp_path: Path) -> None:
         (["verify", *TOY, "--profile", "slow"], "profile is one of quick, standard, thorough, not 'slow'"),
         (["verify", *TOY, "--variant", "both"], "variant is one of all, paper, repaired, not 'both'"),
         (["verify", "--claims", "nowhere.py"], "nowhere.py': there is no such file"),
-        (["verify", "toy-gram", *TOY, "--executor", "cloud"], "executor is 'local' or"),
+        (["verify", "toy-gram", *TOY, "--executor", "cloud"], "executor is 'local'"),
         (["verify", "toy-gram", *TOY, "--seed", "-1"], "seed is a whole number from 0, not -1"),
         (["verify", "toy-gram", *TOY, "--baseline", "nowhere.json"], "there is no such file"),
         (["gate", "--report", "nowhere.json"], "nowhere.json"),
@@ -100,7 +106,8 @@ def test_without_a_terminal_every_finished_row_is_a_line(tmp_path: Path) -> None
     words = ["verify", "toy-largest", "--claims", "my_claims", "--jobs", "2", "--out", "out"]
     result = lpcb(*words, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
-    lines = result.stderr.splitlines()
+    first, *lines = result.stderr.splitlines()
+    assert first == "3 rows to check, and the simulations that they share …"
     assert sorted(line.split(" ", 1)[1] for line in lines) == [
         "toy-largest:paper REFUTED",
         "toy-largest:repaired HOLDS",
@@ -177,6 +184,60 @@ def test_explain_falls_back_on_the_baseline(tmp_path: Path) -> None:
         "repaired": "HOLDS",
     }
     assert found["guards"] == ["replacement-sensitivity", "symmetric-noise"]
+
+
+def test_a_run_of_named_claims_leaves_the_whole_report_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    latest = tmp_path / "reports/latest"
+    RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(latest)])
+    before = (latest / "report.json").read_bytes()
+    RUNNER.invoke(app, ["verify", "toy-gram", *TOY, "--seed", "7"])
+    assert (latest / "report.json").read_bytes() == before
+    assert report_in(tmp_path / "reports/partial")["seed"] == 7
+    sources = {}
+    for id in ("toy-gram", "toy-mean"):
+        words = ["explain", id, "--claims", SYNTHETIC, "--json", "-"]
+        sources[id] = json.loads(RUNNER.invoke(app, words).stdout)["source"]["file"]
+    assert sources == {"toy-gram": "reports/partial/report.json", "toy-mean": "reports/latest/report.json"}
+    for row in ("toy-gram:paper", "toy-mean:paper"):
+        assert RUNNER.invoke(app, ["replay", row, "--claims", SYNTHETIC]).exit_code == 0
+    shown = RUNNER.invoke(app, ["explain", "prop-4.1-count"]).stdout
+    lacking = "the report reports/partial/report.json does not have this claim"
+    assert lacking in " ".join(shown.split())
+
+
+def test_explain_says_why_a_row_is_undecided(tmp_path: Path) -> None:
+    nowhere = ["--report", str(tmp_path / "none.json")]
+    fresh = RUNNER.invoke(app, ["explain", "thm-4.6-bound", *nowhere]).stdout
+    assert "Why: The printed bound is larger than 2T" in fresh
+    wrong = RUNNER.invoke(app, ["explain", "lemma-A.2-gap", *nowhere]).stdout
+    assert "What is wrong: The second inequality is false" in wrong
+
+
+def test_explain_gives_numbers_as_numbers(tmp_path: Path) -> None:
+    RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path)])
+    report = str(tmp_path / "report.json")
+    words = ["explain", "toy-mean", "--claims", SYNTHETIC, "--report", report, "--json", "-"]
+    found = json.loads(RUNNER.invoke(app, words).stdout)["verdicts"]
+    rows = {row["variant"]: row for row in report_in(tmp_path)["rows"] if row["id"] == "toy-mean"}
+    for variant, verdict in found.items():
+        assert verdict["measures"] == rows[variant]["measures"]
+        for evidence in verdict["evidence"]:
+            assert isinstance(evidence["value"], int | float)
+
+
+def test_lines_tell_the_time_left() -> None:
+    now = [0.0]
+    console = Console(file=io.StringIO(), width=80)
+    lines = Lines(console, lambda: now[0])
+    task = ShardTask("toy-mean", "e", Setting("paper", "quick"), 0)
+    for done in (1, 2, 3):
+        now[0] += 8.0
+        lines.tell(Event(task, done, 12, None))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "2/12, about 80 s left\n"
 
 
 def test_every_claim_can_be_explained_without_latex() -> None:

@@ -37,7 +37,7 @@ def one_job(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cluster() -> Iterator[str]:
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as found:
         yield found.scheduler_address.replace("tcp", "dask")
 
 

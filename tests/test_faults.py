@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from typer.testing import CliRunner
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, environment, finish, lpcb, report_in, start
 from verification.cli import app
+from verification.mutants import observe
+from verification.mutants.kill import traced
+from verification.report import studies
+from verification.reportfile import read_report
 from verification.runner import IncompleteError, Run, verify
 from verification.verdict import VARIANTS
 
@@ -55,8 +60,11 @@ def test_a_check_that_leaves_is_undecided_and_the_others_go_on(left: Path) -> No
     assert all(row["error"] and not row["passed"] for row in rows[1:])
 
 
-def test_workers_say_the_same_of_checks_that_leave(left: Path, tmp_path: Path) -> None:
-    assert run(tmp_path, "bad-fine", *LEAVING, jobs=2).trouble is None
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"executor": "in-process"}], ids=["two", "here"])
+def test_the_same_is_said_of_checks_that_leave_everywhere(
+    left: Path, tmp_path: Path, how: dict[str, Any]
+) -> None:
+    assert run(tmp_path, "bad-fine", *LEAVING, **how).trouble is None
     assert (tmp_path / "report.json").read_bytes() == (left / "report.json").read_bytes()
 
 
@@ -91,11 +99,12 @@ def test_a_forked_child_may_end_itself() -> None:
 # A check that hangs, a worker that dies
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
 def test_a_call_into_c_that_never_ends_is_killed_with_its_worker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("verification.execute.GRACE", 2.0)
-    done = run(tmp_path, "bad-fine", "bad-deaf", jobs=2, row_timeout=0.5)
+    done = run(tmp_path, "bad-fine", "bad-deaf", jobs=jobs, row_timeout=0.5)
     assert done.trouble is None
     rows = done.report["rows"]
     assert [row["verdict"] for row in rows] == ["HOLDS", "UNDECIDED"]
@@ -104,14 +113,39 @@ def test_a_call_into_c_that_never_ends_is_killed_with_its_worker(
     assert [path.parent.name for path in tmp_path.rglob("rows/*/paper.json")] == ["bad-fine"]
 
 
-def test_a_worker_that_always_dies_is_named_and_the_others_finish(tmp_path: Path) -> None:
-    words = ["verify", "bad-fine", "bad-killed", "bad-exception", "--claims", HOSTILE, "--jobs", "2"]
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_worker_that_always_dies_is_named_and_the_others_finish(jobs: str, tmp_path: Path) -> None:
+    words = ["verify", "bad-fine", "bad-killed", "bad-exception", "--claims", HOSTILE, "--jobs", jobs]
     done = lpcb(*words, "--out", tmp_path)
     assert done.returncode == 3, done.stderr
     said = "a worker process died while it worked on bad-killed:paper (killed by SIGKILL)"
     assert f"Incomplete: {said}" in done.stderr
     assert [row["id"] for row in report_in(tmp_path)["rows"]] == ["bad-fine", "bad-exception"]
     assert report_in(tmp_path)["complete"] is False
+
+
+def test_one_job_that_is_deaf_can_be_interrupted(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = start("verify", "bad-fine", "bad-deaf", "--claims", HOSTILE, "--jobs", "1", "--out", out)
+    while not list(out.rglob("bad-fine/paper.json")):  # the next one is the deaf one
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGTERM)
+    done = finish(process)
+    assert done.returncode == 3, done.stderr
+    assert "Incomplete: it was interrupted" in done.stderr
+    assert [row["id"] for row in report_in(out)["rows"]] == ["bad-fine"]
+
+
+def test_rows_that_never_answer_are_lost_and_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that traces which functions a row calls has a time limit too."""
+    (tmp_path / "sleep.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.setattr(observe, "__file__", str(tmp_path / "sleep.py"))
+    (seen,) = traced(["lemma-4.2-psi:paper"], 0, -59.5)  # a minute is granted on top of it
+    assert seen.error == "no answer within 0.5 s"
+    assert seen.changes
 
 
 def test_a_lost_shard_is_named_and_its_name_does_not_leave_the_folder(tmp_path: Path) -> None:
@@ -121,6 +155,32 @@ def test_a_lost_shard_is_named_and_its_name_does_not_leave_the_folder(tmp_path: 
     assert done.report["complete"] is False
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert {path.name for path in out.iterdir()} == REPORTS
+
+
+# A study that is damaged
+
+
+def test_a_damaged_study_is_named_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "levels.json").write_text('{"schema": 2}')
+    monkeypatch.setattr(studies, "STUDIES", tmp_path)
+    with pytest.raises(ValueError, match=r"levels\.json: not a study of schema 1.* counts as not made"):
+        run(tmp_path / "out", "bad-fine")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_study_that_is_damaged_during_a_run_does_not_cost_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(studies, "STUDIES", tmp_path)
+    done = run(tmp_path / "out", "bad-fine", progress=lambda event: _damage(tmp_path / "levels.json"))
+    assert done.trouble is None
+    assert "The study of levels was not made" in (tmp_path / "out/report.md").read_text()
+    with pytest.raises(ValueError, match=r"levels\.json"):
+        studies.read_all()
+
+
+def _damage(path: Path) -> None:
+    path.write_text("{")
 
 
 # A run that is interrupted, or done twice
@@ -166,7 +226,7 @@ def test_of_two_runs_into_one_folder_one_writes_and_one_says_why_not(tmp_path: P
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "empty", "other", "label", "folder"])
 def test_a_stored_result_that_was_damaged_is_computed_again(damage: str, tmp_path: Path) -> None:
-    options: dict[str, Any] = {"modules": [SYNTHETIC]}
+    options: dict[str, Any] = {"modules": [SYNTHETIC], "executor": "in-process"}
     run(tmp_path, *TOYS, **options)
     before = (tmp_path / "report.json").read_bytes()
     stored = [*tmp_path.rglob("*.npz"), *tmp_path.rglob("rows/*/*.json")]
@@ -217,9 +277,24 @@ def test_a_report_that_is_none_is_named_by_every_command_that_reads_one(
     assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
 
 
+@pytest.mark.parametrize("path", ["/dev/zero", "/", "/nowhere/report.json", "x" * 300])
+def test_a_report_that_is_no_regular_file_is_refused_at_once(path: str) -> None:
+    for words in (["gate", "--report", path], ["diff", path, path], ["replay", "toy-gram", "--report", path]):
+        result = RUNNER.invoke(app, words)
+        assert result.exit_code == 2, (words, result.output)
+        assert result.stderr.startswith(f"Error: report {path!r} ")
+
+
+def test_a_report_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "report.json").open("wb") as file:
+        file.truncate(2**30 + 1)  # a hole, which takes no room
+    with pytest.raises(ValueError, match=r"has 1073741825 bytes; at most 1073741824 are read"):
+        read_report(tmp_path / "report.json")
+
+
 def test_a_report_that_was_cut_off_does_not_hinder_resuming(tmp_path: Path) -> None:
     """What is resumed is the work, not the report."""
-    options: dict[str, Any] = {"modules": [SYNTHETIC]}
+    options: dict[str, Any] = {"modules": [SYNTHETIC], "executor": "in-process"}
     run(tmp_path, "toy-gram", **options)
     before = (tmp_path / "report.json").read_bytes()
     (tmp_path / "report.json").write_bytes(before[:99])
@@ -306,6 +381,13 @@ def test_a_read_only_folder_is_named(small_disk: Path) -> None:
         ["simulate", "--horizon", "1e6", "--seeds", "1", "--plot"],
         ["simulate", "--horizon", "1e6", "--seeds", "1", "--compare", "--json"],
         ["audit", "math:sqrt", "--epsilon", "1", "--pair", "0", "1", "--json"],
+        ["verify", "toy-gram", "--claims", SYNTHETIC, "--out", "/dev/null/never", "--json"],
+        ["gate", "toy-gram", "--claims", SYNTHETIC, "--json"],
+        ["replay", "lemma-4.2-psi:paper", "--report", "/never", "--json"],
+        ["explain", "lemma-4.2-psi", "--json"],
+        ["diff", "/never", "/never", "--json"],
+        ["mutants", "level-off-by-one", "--json"],
+        ["plan", "--problem", "random", "--d", "1", "--json"],
         ["gate", "toy-gram", "--claims", SYNTHETIC, "--jobs", "1", "--update-baseline", "--baseline"],
     ],
 )
@@ -317,6 +399,46 @@ def test_a_target_that_cannot_be_written_is_named_before_anything_is_computed(
     assert result.stderr.startswith(f"Error: {words[-1].removeprefix('--')}")
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["verify", "--claims", ".."], "Error: module '..' cannot be imported: "),
+        (["verify", "--claims", ""], "Error: module '' cannot be imported: "),
+        (["mutants", "--mutants", ".."], "Error: module '..' cannot be imported: "),
+        (["verify", "--row-timeout", "inf"], "Error: row-timeout is a positive number of seconds up to"),
+        (["verify", "--row-timeout", "1e30"], "Error: row-timeout is a positive number of seconds up to"),
+        (["verify", "--executor", "dask://x:y:z"], "Error: executor is 'local', 'in-process' or"),
+        (["verify", "--out", ""], "it names a folder, and cannot be empty"),
+        (["verify", "--out", "x" * 300], "File name too long"),
+        (["alarms", "levels", "--jobs", "0"], "Error: jobs is at least 1, or -1 for one per core, not 0"),
+        (["mutants", "--jobs", "0"], "Error: jobs is at least 1, or -1 for one per core, not 0"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_an_argument_that_cannot_be_is_named_at_once(
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = RUNNER.invoke(app, words)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_gate_does_not_speak_of_changes(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    words = ["gate", "bad-fine", "bad-interrupted", "--claims", HOSTILE, "--jobs", "1"]
+    process = start(*words, LPCB_TEST_MARKER=str(marker))
+    while not marker.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGTERM)
+    done = finish(process)
+    assert done.returncode == 3, done.stderr
+    assert "Incomplete: it was interrupted" in done.stderr
+    assert "change" not in done.stdout
 
 
 def test_files_that_may_not_grow_leave_the_old_report(

@@ -155,7 +155,39 @@ def test_the_command_on_a_csv(tmp_path: Path):
     data = json.loads((tmp_path / "p.json").read_text())
     assert len(data["problem"]["thetas"]) == 2
     assert np.linalg.norm(data["problem"]["thetas"], axis=1) == pytest.approx([1, 1])
-    assert "<svg" in (tmp_path / "p.svg").read_text()
+    plot = (tmp_path / "p.svg").read_text()
+    assert "mine.csv: d=2" in plot
+    assert "range over 2 theta and 1 seeds" in plot
+    assert "The printed algorithm is not private" in out.stdout
+    assert any(
+        a < b
+        for one in data["algorithms"]
+        for a, b in zip(one["curve"]["low"], one["curve"]["high"], strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (",", ";", "separated by ';'"),
+        (
+            "old,a,0.5,0.1",
+            "old,a,0.5,inf",
+            "'price' must hold finite numbers: row 3 (context 'old', action 'a')",
+        ),
+        ("old,a,0.5,0.1", "old,a,0.5,x", "row 3 (context 'old', action 'a') has 'x'"),
+        ("old,a,0.5,0.1,-0.8\n", "", "context 'old' has none for action 'a'"),
+        ("old,a", "old,b", "context 'old' has none for action 'a'"),
+        ("old,a,0.5,0.1", "old,a,0.5,0.9", "found 1.20416 in row 3"),
+        ("old,a,0.5,0.1", "old,a,0.5", "row 3 after the header has 4 columns"),
+    ],
+)
+def test_a_bad_table_is_told_where(tmp_path: Path, old, new, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(CSV.replace(old, new))
+    with pytest.raises(ValueError, match=r"bad\.csv") as caught:
+        Problem.from_csv(path)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

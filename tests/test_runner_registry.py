@@ -1,5 +1,6 @@
 """The registry: what is found, in which order, and what is turned away."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,11 @@ def test_guarded_repairs_are_switched_off_one_by_one() -> None:
 def test_unknown_ids_are_answered_with_the_nearest() -> None:
     with pytest.raises(ValueError, match="unknown claim 'toy-lagest'; the nearest are toy-largest"):
         load((SYNTHETIC,)).rows(("toy-lagest",))
+
+
+def test_ids_that_begin_so_come_first() -> None:
+    with pytest.raises(ValueError, match=r"nearest are lemma-4\.2-\w+, lemma-4\.2-\w+, lemma-4\.2-"):
+        load().claim("lemma-4.2")
 
 
 @pytest.mark.parametrize(
@@ -90,8 +96,30 @@ def test_a_module_is_a_name_or_a_file(tmp_path: Path) -> None:
 
 def test_a_module_that_fails_to_import_says_its_own_error(tmp_path: Path) -> None:
     broken = write(tmp_path / "broken.py", "import a_library_nobody_has")
-    with pytest.raises(ModuleNotFoundError, match="a_library_nobody_has"):
+    with pytest.raises(ValueError, match=r"cannot be imported: ModuleNotFoundError: .*a_library_nobody_has"):
         load_module(broken)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"x = '\xff'\n", "SyntaxError: "),
+        (b"x = (\n", "SyntaxError: "),
+        (b"\n1 / 0\n", r"ZeroDivisionError: division by zero \(wrong\.py, line 2\)"),
+        (b"raise SystemExit(0)\n", "SystemExit: 0"),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "wrong.py"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"module '.*wrong\.py' cannot be imported: {message}"):
+        load_module(str(path))
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "..x", "a b", "nul\0l", "/", "-"])
+def test_a_name_that_no_module_can_have_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"module {name!r}")):
+        load_module(name)
 
 
 def test_the_code_hash_sees_a_users_module_and_what_it_imports(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import os
 import signal
 import subprocess
@@ -27,7 +28,7 @@ def run(out: Path, **options: Any) -> Run:
 
 @pytest.fixture(scope="module")
 def one_job(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in this process, to which all others are compared."""
+    """A run with one worker, to which all others are compared."""
     out = tmp_path_factory.mktemp("one")
     assert run(out).trouble is None
     return out
@@ -44,7 +45,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
     ):
         patch.setenv("LPCB_TEST_MARKER", str(tmp_path_factory.mktemp("dask") / "marker"))
-        with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as found:
+        with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as found:
             yield found.scheduler_address.replace("tcp", "dask")
 
 
@@ -67,8 +68,9 @@ def test_the_report_says_everything(one_job: Path) -> None:
     assert {path.name for path in one_job.iterdir()} == files
 
 
-def test_two_jobs_write_the_same_bytes(one_job: Path, tmp_path: Path) -> None:
-    run(tmp_path, jobs=2)
+@pytest.mark.parametrize("how", [{"jobs": 2}, {"executor": "in-process"}], ids=["two", "here"])
+def test_the_bytes_do_not_depend_on_the_workers(one_job: Path, tmp_path: Path, how: dict[str, Any]) -> None:
+    run(tmp_path, **how)
     for name in ("report.json", "report.md", "report.html", "junit.xml"):
         assert (tmp_path / name).read_bytes() == (one_job / name).read_bytes(), name
 
@@ -80,10 +82,16 @@ def test_a_dask_cluster_writes_the_same_bytes(one_job: Path, tmp_path: Path, clu
 
 def test_what_goes_wrong_is_the_same_everywhere(tmp_path: Path, cluster: str) -> None:
     reports = []
-    for name, how in {"here": {}, "two": {"jobs": 2}, "dask": {"executor": cluster}}.items():
+    ways: dict[str, dict[str, Any]] = {
+        "here": {"executor": "in-process"},
+        "one": {},
+        "two": {"jobs": 2},
+        "dask": {"executor": cluster},
+    }
+    for name, how in ways.items():
         assert run(tmp_path / name, claims=BAD, modules=[HOSTILE], row_timeout=0.5, **how).trouble is None
         reports.append((tmp_path / name / "report.json").read_bytes())
-    assert reports[0] == reports[1] == reports[2]
+    assert reports == [reports[0]] * 4
     stored = {path.parent.name for path in (tmp_path / "here").rglob("rows/*/paper.json")}
     assert stored == set(BAD) - {"bad-hang"}, "what ran out of time is tried again by --resume"
     verdicts = {row["id"]: row["verdict"] for row in report_in(tmp_path / "here")["rows"]}
@@ -188,7 +196,7 @@ def test_resuming_never_takes_results_of_other_code_seeds_or_profiles(tmp_path: 
         mine = tmp_path / f"{title}.py"
         mine.write_text(Path(SYNTHETIC).read_text().replace("Toy largest", title))
         options = {"claims": ["toy-largest"], "seed": seed, "profile": profile, "modules": [str(mine)]}
-        report = run(tmp_path / "out", resume=True, **options).report
+        report = run(tmp_path / "out", resume=True, executor="in-process", **options).report
         found.append((report["rows"][0]["title"], report["rows"][0]["evidence"][0]["value"]))
     assert [title for title, _ in found] == ["A", "B", "B", "B"]
     assert len({value for _, value in found}) == 3  # the two modules draw the same numbers
@@ -263,8 +271,22 @@ def test_the_lock_of_a_killed_process_is_taken_over(tmp_path: Path) -> None:
         ({"profile": "slow"}, "profile is one of quick, standard, thorough, not 'slow'"),
         ({"seed": -1}, "seed is a whole number from 0, not -1"),
         ({"jobs": 0}, "jobs is at least 1"),
-        ({"row_timeout": 0.0}, "row-timeout is a positive number"),
-        ({"executor": "cloud"}, "executor is 'local' or 'dask://HOST:PORT', not 'cloud'"),
+        *(
+            ({"row_timeout": seconds}, "row-timeout is a positive number of seconds up to 604800, not")
+            for seconds in (0.0, -1.0, math.nan, math.inf, 1e30, 1e7)
+        ),
+        *(
+            ({"executor": name}, f"executor is 'local', 'in-process' or 'dask://HOST:PORT', not {name!r}")
+            for name in (
+                "cloud",
+                "dask://",
+                "dask://x",
+                "dask://x:y:z",
+                "dask://x:99999",
+                "dask://:8786",
+                "dask://x:8786/y",
+            )
+        ),
     ],
 )
 def test_bad_arguments_are_named(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -277,6 +299,11 @@ def test_out_must_be_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ValueError, match="not a directory"):
         run(tmp_path / "file")
+
+
+def test_an_overlong_out_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"out '.*xxx' cannot be written to: File name too long"):
+        run(tmp_path / ("x" * 300))
 
 
 def _wait_for(path: Path, process: subprocess.Popen[Any]) -> None:

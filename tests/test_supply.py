@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
+from verification.report.files import NAMES
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 SOURCES = [path for package in ("lpcb", "verification") for path in sorted((ROOT / package).rglob("*.py"))]
+PATHS = sysconfig.get_paths()
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 
 
@@ -86,11 +92,50 @@ def test_no_file_is_unpickled(path: Path) -> None:
             assert allowed.get("allow_pickle") == "False", ast.unparse(node)
 
 
-def test_a_wheel_holds_all_that_the_packages_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = tmp_path.glob("lpcb-*.whl")
+def call(*command: str | Path, cwd: Path | None = None, **extra: str) -> str:
+    """What a command prints; it has to succeed. It finds no packages but those that are installed."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | extra
+    done = subprocess.run(list(map(str, command)), cwd=cwd, env=kept, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    call(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, ROOT)
+    (found,) = folder.glob("lpcb-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel in it, which borrows what the wheel needs from the one that tests."""
+    folder = tmp_path_factory.mktemp("elsewhere") / "venv"
+    venv.create(folder, symlinks=True)
+    python = folder / "bin/python"
+    call(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", wheel)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # Only folders are borrowed: the .pth file of an editable install in them is not followed.
+    (site / "borrowed.pth").write_text("\n".join(dict.fromkeys([PATHS["purelib"], PATHS["platlib"]])) + "\n")
+    return folder
+
+
+def test_the_wheel_works_outside_the_repository(installed: Path, tmp_path: Path) -> None:
+    """The same report as from the source, from packages that lie where the wheel was installed."""
+    python = installed / "bin/python"
+    ask = "import lpcb, verification; print(lpcb.__file__, verification.__file__)"
+    for place in call(python, "-c", ask, cwd=tmp_path).split():
+        assert Path(place).is_relative_to(installed)
+    assert "No broken requirements" in call(python, "-m", "pip", "check", cwd=tmp_path)
+    words = ["verify", "lemma-4.2-psi", "prop-4.1-count", "--profile", "quick", "--jobs", "2", "--quiet"]
+    call(installed / "bin/lpcb", *words, "--out", "theirs", cwd=tmp_path)
+    call(sys.executable, "-m", "verification", *words, "--out", tmp_path / "ours", cwd=ROOT)
+    for name in NAMES:
+        assert (tmp_path / "theirs" / name).read_bytes() == (tmp_path / "ours" / name).read_bytes(), name
+
+
+def test_a_wheel_holds_all_that_the_packages_read(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     listed = subprocess.run(
         ["git", "ls-files", "lpcb", "verification"], cwd=ROOT, capture_output=True, text=True

@@ -58,3 +58,13 @@ def test_every_report_is_uploaded_even_when_the_gate_fails(steps: list[dict[str,
 
 def test_what_it_installs_is_there() -> None:
     assert (ROOT / "constraints.txt").exists()
+
+
+def test_the_commands_for_a_package_of_ones_own_exist_with_their_options() -> None:
+    """They stand in comments, which nothing else reads."""
+    said = [line.partition("lpcb ")[2] for line in FILE.read_text(encoding="utf-8").splitlines()]
+    own = [shlex.split(text.rstrip("…")) for text in said if "--claims" in text]
+    assert [words[0] for words in own] == ["verify", "gate", "gate"]
+    for words in own:
+        parse([*words, "report.json"] if words[-1] == "--report" else words)
+        assert {"--claims", "--baseline"} <= set(words)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,6 +22,8 @@ from verification.serialise import plain
 from verification.verdict import Verdict
 
 Method = Literal["closed form", "log-density", "samples"]
+MOST_SAMPLES = 10**11
+"""Days of drawing: more is a slip."""
 SAMPLES = 1_000_000
 SEARCH_SHARE = 0.2
 WHITE_SHARE = 0.1
@@ -80,6 +82,7 @@ def audit(
     samples: int = SAMPLES,
     seed: int = 0,
     bits: bool = False,
+    nan: bool = True,
 ) -> AuditResult:
     """Audit the claim that ``randomizer`` is (epsilon, delta)-differentially private.
 
@@ -90,6 +93,7 @@ def audit(
     inputs, a :class:`~verification.evidence.privacy.search.Box`, or a hypothesis strategy).
     ``samples`` is the total number drawn. Outputs count as real numbers; with ``bits`` also the low bits of
     floating-point numbers are looked at, which give away nearly all textbook noise.
+    NaN is an outcome like any other; without ``nan`` it is an error, as for the command.
 
     >>> def coin(value, rng, size):  # tells the truth three times out of four
     ...     return np.where(rng.random(size) < 0.75, value, 1 - value)
@@ -98,7 +102,7 @@ def audit(
     ('REFUTED', True)
     """
     alpha = _check(epsilon, delta, confidence, samples)
-    draw = _draw(randomizer)
+    draw = _draw(randomizer, nan)
     knows = callable(getattr(randomizer, "log_density", None))
     found, scope = _find(
         randomizer, draw, pair, pairs, domain, Aim(epsilon, delta, alpha, samples // 4), seed
@@ -258,15 +262,37 @@ def _pair(name: str, pair: Any) -> tuple[Any, Any]:
     return pair[0], pair[1]
 
 
-def _draw(randomizer: Any) -> Draw:
+def _draw(randomizer: Any, nan: bool) -> Draw:
     release = getattr(randomizer, "release", randomizer)
     if not callable(release):
         raise ValueError(
             f"randomizer is a callable (value, rng, size) -> array, or has such a method release, "
             f"not {randomizer!r}"
         )
-    draw: Draw = release
+
+    def draw(value: Any, rng: np.random.Generator, size: int) -> Any:
+        raw = release(value, rng, size)
+        if not nan and (count := _nans(raw)):
+            raise ValueError(f"it returned NaN {count} times in {size} samples")
+        return raw
+
     return draw
+
+
+def _nans(raw: Any) -> int:
+    """How many entries are NaN, in whatever a randomizer returns."""
+    if isinstance(raw, Mapping):
+        return sum(_nans(part) for part in raw.values())
+    if isinstance(raw, list | tuple) and any(not isinstance(part, float | int) for part in raw):
+        return sum(_nans(part) for part in raw)
+    if isinstance(raw, str | bytes):
+        return 0
+    array = np.asarray(raw)
+    if array.dtype.names:
+        return sum(_nans(array[name]) for name in array.dtype.names)
+    if array.dtype.kind == "O":
+        return sum(_nans(part) for part in array.ravel() if isinstance(part, float | Sequence | np.ndarray))
+    return int(np.isnan(array).sum()) if array.dtype.kind in "fc" else 0
 
 
 def _check(epsilon: float, delta: float, confidence: float, samples: int) -> float:
@@ -274,13 +300,15 @@ def _check(epsilon: float, delta: float, confidence: float, samples: int) -> flo
         raise ValueError(f"epsilon is a number from 0, not {epsilon!r}")
     if not (isinstance(delta, int | float | np.number) and 0 <= delta < 1):
         raise ValueError(f"delta lies in [0, 1), not {delta!r}")
-    if not 0 < confidence < 1 or 1 - confidence < SMALLEST_ALPHA:
+    if not 0 < confidence < 1 or not SMALLEST_ALPHA <= 1 - confidence < 1:
         raise ValueError(f"confidence lies in (0, 1), not {confidence!r}")
     try:
-        if operator.index(samples) < 400:
+        if not 400 <= operator.index(samples) <= MOST_SAMPLES:
             raise ValueError
     except (TypeError, ValueError):
-        raise ValueError(f"samples is a whole number from 400, not {samples!r}") from None
+        raise ValueError(
+            f"samples is a whole number from 400 to {MOST_SAMPLES:.0e}, not {samples!r}"
+        ) from None
     return 1 - float(confidence)
 
 

@@ -13,10 +13,9 @@ import typer
 
 from lpcb.files import check_target
 from verification.audit import SAMPLES, AuditResult, audit
-from verification.console import brief, say, show_table
+from verification.console import brief, show_table, tell, written
 from verification.evidence.privacy import Box
 from verification.registry import load_module
-from verification.serialise import canonical_json, write_atomic
 
 Target = Annotated[
     str, typer.Argument(metavar="MODULE:OBJECT", help="mypkg.mod:name or path/to/file.py:name.")
@@ -39,7 +38,9 @@ def audit_command(
     samples: Annotated[str, typer.Option(help="Samples in all, e.g. 1e6.")] = str(SAMPLES),
     seed: Annotated[int, typer.Option(help="Root of all randomness.")] = 0,
     bits: Annotated[bool, typer.Option("--bits", help="Look at the low bits of floats, too.")] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write everything here.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write everything here; - is standard output.")
+    ] = None,
 ) -> None:
     """Audit a randomizer: (value, rng, size) -> array, or an object with release and log_density.
 
@@ -59,10 +60,10 @@ def audit_command(
         samples=_whole(samples),
         seed=seed,
         bits=bits,
+        nan=False,  # in a user's file it is nearly always a slip, and no verdict should rest on it
     )
-    if json_file is not None:
-        write_atomic(json_file, canonical_json({"randomizer": randomizer, **result.to_dict()}))
-    _show(result)
+    if not written(json_file, {"randomizer": randomizer, **result.to_dict()}):
+        _show(result)
     raise typer.Exit(1 if result.refuted else 0)
 
 
@@ -132,7 +133,7 @@ def _domain(text: str) -> Any:
     if isinstance(found, dict) and set(found) == {"low", "high"}:
         try:
             return Box(np.asarray(found["low"], np.float64), np.asarray(found["high"], np.float64))
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"domain: low and high are numbers or lists of them, not {text!r}") from error
     if isinstance(found, list):
         return [_arrays(value) for value in found]
@@ -167,9 +168,7 @@ def _show(result: AuditResult) -> None:
             text = f"seen {w.seen} of {w.samples} times: {brief(w.output, 120)}"
             rows.append((f"impossible under {brief(result.pair[1 - w.under], 30)}", text))
     show_table(("", ""), rows)
-    for note in result.notes:
-        say(f"Note: {note}.")
-    say(_sentence(result))
+    tell(*(f"Note: {note}." for note in result.notes), _sentence(result))
 
 
 def _sentence(result: AuditResult) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from verification.registry import Registry
+from verification.reportfile import check_file
 from verification.serialise import canonical_json, number, write_atomic
 from verification.verdict import PROFILES, VARIANTS, VERDICTS, Profile
 
@@ -19,6 +20,8 @@ Expectations = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 def read(path: Path) -> Expectations:
     """The expectations in one file."""
+    if path.exists():
+        check_file("baseline", path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         rows: Expectations = content["rows"]

@@ -18,7 +18,7 @@ from verification.alarms_cli import app as alarms_app
 from verification.audit_cli import audit_command
 from verification.console import CleanGroup, brief, complain, progress, say, show_table, tell, written
 from verification.diff import diff as compare_reports
-from verification.explain import explanation
+from verification.explain import explanation, newest
 from verification.explain import show as show_explanation
 from verification.fingerprint import versions
 from verification.gate import Change, compare
@@ -30,6 +30,7 @@ from verification.report.model import sentences
 from verification.reportfile import read_report
 from verification.runner import ROW_TIMEOUT, Run, as_profile, as_variants, passed, resolve
 from verification.runner import verify as run_rows
+from verification.verdict import VARIANTS, Variant
 
 app = typer.Typer(
     cls=CleanGroup,
@@ -51,13 +52,41 @@ Jobs = Annotated[int, typer.Option(help="Worker processes; -1 is one per core.")
 BaselineFile = Annotated[
     Path | None, typer.Option("--baseline", help="Your own expectations, over the committed ones.")
 ]
-ReportFile = Annotated[Path, typer.Option("--report", help="The report to look at.")]
+ReportFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--report",
+        show_default=False,
+        help="The report to look at; by default the newest in reports/latest and reports/partial that has "
+        "the claim.",
+    ),
+]
+
+
+def _json_target(path: Path | None) -> Path | None:
+    check_target("json", path)
+    return path
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("it names a folder, and cannot be empty; the current folder is .")
+    return Path(text)
+
+
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", help="Write it here as JSON; - is standard output, and nothing else.")
+    Path | None,
+    typer.Option(
+        "--json",
+        callback=_json_target,
+        help="Write it here as JSON; - is standard output, and nothing else.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress.")]
 
 LATEST = Path("reports/latest")
+PARTIAL = Path("reports/partial")
+"""Where a run of named claims, or of one variant, goes: it must not overwrite the report on everything."""
 
 
 def _version(wanted: bool) -> None:
@@ -68,7 +97,10 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, metavar="", help="Show the version."),
+    ] = False,
 ) -> None:
     # A user's claims module may lie in the current directory, which commands do not search by themselves.
     if str(Path.cwd()) not in sys.path:
@@ -80,10 +112,25 @@ def verify(
     claims: Claims = None,
     profile: ProfileName = "quick",
     variant: Annotated[str, typer.Option(metavar="all|paper|repaired", help="Which statements.")] = "all",
-    out: Annotated[Path, typer.Option(help="Where the reports go.")] = LATEST,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            parser=_folder,
+            metavar="PATH",
+            show_default=False,
+            help="Where the reports go: by default reports/latest, or reports/partial when claims or a "
+            "variant are named.",
+        ),
+    ] = None,
     jobs: Jobs = -1,
     seed: Seed = 0,
-    executor: Annotated[str, typer.Option(help="local, or dask://HOST:PORT of a scheduler.")] = "local",
+    executor: Annotated[
+        str,
+        typer.Option(
+            help="local; dask://HOST:PORT of a scheduler; or in-process, for a debugger: without workers, so "
+            "that a claim can hang the run or end it."
+        ),
+    ] = "local",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was stopped.")] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Show the claims and stop.")] = False,
     modules: Modules = None,
@@ -103,8 +150,10 @@ def verify(
     if show_list:
         _list(load(resolve(modules or [])), json_file)
         return
+    if out is None:
+        out = PARTIAL if claims or variant != "all" else LATEST
     expected = baseline.expectations(baseline_file)
-    with progress(quiet) as bar:
+    with progress(quiet, _count(claims or [], as_variants(variant), modules or [])) as bar:
         run = run_rows(
             claims or [],
             as_variants(variant),
@@ -157,7 +206,8 @@ def gate(
     if report is not None:
         run = _read_run(report, profile)
     else:
-        with tempfile.TemporaryDirectory() as folder, progress(quiet) as bar:
+        rows = _count(claims or [], VARIANTS, modules or [])
+        with tempfile.TemporaryDirectory() as folder, progress(quiet, rows) as bar:
             run = run_rows(
                 claims or [],
                 as_variants("all"),
@@ -173,7 +223,7 @@ def gate(
     found = compare(run.report, baseline.expectations(None if fresh else baseline_file), registry)
     short = account(run.report, None) | {"changes": found, "updated": update_baseline}
     silent = written(json_file, short)
-    if not silent:
+    if run.report["complete"] and not silent:
         _show_changes(found, "from the baseline")
     if run.report["complete"] and update_baseline:
         old = {} if fresh else baseline.read(target)
@@ -189,7 +239,7 @@ def replay(
     target: Annotated[
         str, typer.Argument(metavar="ROW-OR-FILE", help="lemma-4.2-psi:paper, or a .json file.")
     ],
-    report: ReportFile = LATEST / "report.json",
+    report: ReportFile = None,
     modules: Modules = None,
     json_file: JsonFile = None,
 ) -> None:
@@ -199,7 +249,7 @@ def replay(
 
     Examples: lpcb replay lemma-4.2-psi:paper · lpcb replay counterexample.json
     """
-    pairs = run_again(target, report, load(resolve(modules or [])))
+    pairs = run_again(target, report or _newest(target), load(resolve(modules or [])))
     agree = all(pair.agrees for pair in pairs)
     if not written(json_file, {"schema": 1, "target": target, "agrees": agree, "values": pairs}):
         show_table(
@@ -213,17 +263,20 @@ def replay(
 @app.command()
 def explain(
     claim: Annotated[str, typer.Argument(metavar="CLAIM")],
-    report: ReportFile = LATEST / "report.json",
+    report: ReportFile = None,
     modules: Modules = None,
     json_file: JsonFile = None,
 ) -> None:
     """Show what a claim says, how it is checked, what came of it, and what is wrong with it.
 
-    Without a report the verdicts are those of the committed baseline. Exit codes: 0, 2 bad input.
+    Without a report the verdicts are those of the committed baseline.
+
+    Exit codes: 0 explained, whatever the verdict, 2 bad input.
 
     Example: lpcb explain lemma-4.2-psi
     """
-    found = explanation(load(resolve(modules or [])).claim(claim), report, modules or [])
+    known = load(resolve(modules or [])).claim(claim)
+    found = explanation(known, report or _newest(claim), modules or [])
     if not written(json_file, found):
         show_explanation(found)
 
@@ -249,11 +302,24 @@ def diff(
     raise typer.Exit(1 if found else 0)
 
 
-app.command()(simulate)
+app.command(epilog="Exit codes: 0 done, 2 bad input.")(simulate)
 app.command("audit")(audit_command)
 app.add_typer(alarms_app, name="alarms")
 app.command("mutants")(mutants_command)
 app.command("plan")(plan_command)
+
+
+def _count(claims: list[str], variants: tuple[Variant, ...], modules: list[str]) -> int:
+    """How many rows a run has, those with a repair switched off included."""
+    registry = load(resolve(modules))
+    rows = registry.rows(claims, variants)
+    return len(rows) + len(registry.repair_rows(rows))
+
+
+def _newest(target: str) -> Path:
+    """The report that a claim or row is looked up in when none is named."""
+    places = [folder / "report.json" for folder in (LATEST, PARTIAL)]
+    return newest(places, target.split(":")[0]) or places[0]
 
 
 def _list(registry: Registry, json_file: Path | None) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from typer.core import TyperGroup
 
 from lpcb.console import say, show_table, tell
+from lpcb.files import deliver
 from verification.execute import RowTask
 from verification.runner import Event, IncompleteError
-from verification.serialise import canonical_json, write_atomic
+from verification.serialise import canonical_json
 
 __all__ = ["CleanGroup", "brief", "complain", "progress", "say", "show_table", "tell", "written"]
 
@@ -29,13 +31,7 @@ def complain(message: str) -> None:
 
 def written(path: Path | None, data: Any) -> bool:
     """Writes ``data`` to ``path`` if there is one; True if standard output is taken by it."""
-    if path is None:
-        return False
-    if str(path) != "-":
-        write_atomic(path, canonical_json(data))
-        return False
-    sys.stdout.write(canonical_json(data))
-    return True
+    return deliver(path, canonical_json(data))
 
 
 def brief(value: Any, length: int = 300) -> str:
@@ -44,9 +40,13 @@ def brief(value: Any, length: int = 300) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
+SILENCE = 10.0
+"""Seconds after which somebody who reads a log wants to know that the work goes on."""
+
+
 @contextmanager
-def progress(quiet: bool) -> Iterator[Callable[[Event], None]]:
-    """A progress bar on a terminal; elsewhere a line for every finished row; nothing if ``quiet``."""
+def progress(quiet: bool, rows: int = 0) -> Iterator[Callable[[Event], None]]:
+    """A progress bar on a terminal; elsewhere lines; nothing if ``quiet``. ``rows`` are announced first."""
     console = Console(stderr=True)
     if quiet:
         yield lambda event: None
@@ -56,17 +56,54 @@ def progress(quiet: bool) -> Iterator[Callable[[Event], None]]:
             task = bar.add_task("verifying", total=None)
             yield lambda event: bar.update(task, completed=event.done, total=event.total)
     else:
-        yield lambda event: _line(console, event)
+        lines = Lines(console)
+        if rows:
+            lines.say(f"{rows} row{'' if rows == 1 else 's'} to check, and the simulations that they share …")
+        yield lines.tell
 
 
-def _line(console: Console, event: Event) -> None:
-    if isinstance(event.task, RowTask) and event.row is not None:
-        text = f"{event.done}/{event.total} {event.task.row.name} {event.row['verdict']}"
-        console.print(text, markup=False, highlight=False, soft_wrap=True)
+class Lines:
+    """A line for every finished row, and one with the time left after every ten seconds of work."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self.console, self.clock = console, clock
+        self.start = self.last = clock()
+
+    def say(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def tell(self, event: Event) -> None:
+        finished = isinstance(event.task, RowTask) and event.row is not None
+        late = self.clock() - self.last > SILENCE
+        text = f"{event.done}/{event.total}"
+        if isinstance(event.task, RowTask) and event.row is not None:
+            text += f" {event.task.row.name} {event.row['verdict']}"
+        if late and event.done < event.total:
+            self.last = self.clock()
+            left = (self.last - self.start) / event.done * (event.total - event.done)
+            text += f", about {_span(left)} left"
+        if finished or late:
+            self.say(text)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 class CleanGroup(TyperGroup):
     """Bad input ends a command with exit code 2, an interruption with 3; one line, no traceback."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            # Typer keeps the source's line breaks in every paragraph but the first.
+            paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
+            command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+            _plain_switches(command.get_params(ctx))
+        return command
+
+    def get_params(self, ctx: Any) -> Any:
+        return _plain_switches(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -79,3 +116,11 @@ class CleanGroup(TyperGroup):
         except (ValueError, OSError) as error:
             complain(f"Error: {error}")
             raise typer.Exit(2) from None
+
+
+def _plain_switches(parameters: list[Any]) -> list[Any]:
+    """Typer shows <bool> behind a switch, which takes no value."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+LONGEST = 7 * 86400.0
+"""Seconds in a week: timers of operating systems and libraries take no infinity, and some only 24 days."""
+
 
 class DeadlineError(BaseException):
     """Time is up. Not an Exception, so that no check can swallow it with ``except Exception``."""
@@ -20,6 +23,8 @@ def deadline(seconds: float) -> Iterator[None]:
 
     Python can only be interrupted between two bytecodes: one endless call into C is not stopped.
     """
+    if not 0 < seconds <= LONGEST:
+        raise ValueError(f"seconds is a positive number up to {LONGEST:g}, not {seconds}")
     on_main = threading.current_thread() is threading.main_thread()
     with _by_signal(seconds) if on_main else _by_thread(seconds):
         yield

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import joblib
 
@@ -157,12 +157,8 @@ def _shard(task: ShardTask, orders: Orders) -> dict[str, Any]:
 def run_local(calls: Iterable[Call], jobs: int) -> Generator[Result]:
     """Results as they come, from ``jobs`` processes of this machine (-1: as many as it has cores).
 
-    One job is done in this process, where it can be debugged. A claim that never returns from a call into C
-    then stops the run for ever, and one that ends the process ends the run; other workers can be replaced.
+    Even a single job gets a process: one that dies, or never returns from a call into C, can be replaced.
     """
-    if jobs == 1:
-        yield from map(execute, calls)
-        return
     rest = iter(calls)
     for first in rest:  # at most once: the pool takes all the others
         limit = first.orders.timeout + GRACE
@@ -176,6 +172,14 @@ def run_local(calls: Iterable[Call], jobs: int) -> Generator[Result]:
             lambda call: call.task.name,
             partial(load, first.orders.modules),
         )
+
+
+def run_here(calls: Iterable[Call]) -> Generator[Result]:
+    """Results from this very process, for a debugger.
+
+    A claim that never returns from a call into C stops the run for ever, and one that dies ends it.
+    """
+    yield from map(execute, calls)
 
 
 def _late(call: Call) -> Result:
@@ -226,13 +230,29 @@ def run_dask(calls: Iterable[Call], address: str) -> Generator[Result]:
                     pending[client.submit(execute, call, pure=False)] = call
 
 
-def parse_executor(executor: str, jobs: int) -> Send:
-    """``local`` or ``dask://HOST:PORT``, as a function from calls to results."""
+def check_jobs(jobs: int) -> None:
     if jobs == 0 or jobs < -1:
         raise ValueError(f"jobs is at least 1, or -1 for one per core, not {jobs}")
+
+
+def parse_executor(executor: str, jobs: int) -> Send:
+    """``local``, ``in-process`` or ``dask://HOST:PORT``, as a function from calls to results."""
+    check_jobs(jobs)
     if executor == "local":
         return lambda calls: run_local(calls, jobs)
-    scheme, _, address = executor.partition("://")
-    if scheme == "dask" and address:
-        return lambda calls: run_dask(calls, f"tcp://{address}")
-    raise ValueError(f"executor is 'local' or 'dask://HOST:PORT', not {executor!r}")
+    if executor == "in-process":
+        return run_here
+    if address := _scheduler(executor):
+        return lambda calls: run_dask(calls, address)
+    raise ValueError(f"executor is 'local', 'in-process' or 'dask://HOST:PORT', not {executor!r}")
+
+
+def _scheduler(executor: str) -> str | None:
+    """The address in ``dask://HOST:PORT``, looked at before anybody waits for an answer from there."""
+    try:
+        parts = urlsplit(executor)
+        whole = parts.scheme == "dask" and parts.hostname and parts.port
+    except ValueError:  # a port that is no number, or half an IPv6 address
+        return None
+    exact = executor == f"dask://{parts.netloc}" and "@" not in parts.netloc
+    return f"tcp://{parts.netloc}" if whole and exact else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from verification.claim import Claim
 from verification.message import again
 from verification.report.environment import measured, readings
 from verification.report.prose import plain
+from verification.report.quantities import POINT
 from verification.reportfile import read_report
+from verification.serialise import number
+from verification.serialise import plain as json_number
 from verification.verdict import PROFILES
+from verification.wrong import OPEN, WRONG
 
 ASSUMPTIONS = (
     r"Contexts are independent draws from one law, $y$ is in $[-1, 1]$ with mean $\phi(x,a)^\top\theta^*$, "
@@ -26,9 +31,19 @@ MEASURES = 8
 Json = dict[str, Any]
 
 
-def explanation(claim: Claim, report: Path, modules: Sequence[str] = ()) -> Json:
-    """Everything about ``claim`` as plain data; verdicts from ``report``, or else from the baseline."""
-    latest = read_report(report) if report.exists() else None
+def newest(reports: Sequence[Path], id: str) -> Path | None:
+    """The newest of ``reports`` that has the claim ``id``, or else the newest; None if there is none."""
+    there = sorted((path for path in reports if path.exists()), key=lambda path: -path.stat().st_mtime)
+    having = (path for path in there if any(row["id"] == id for row in read_report(path)["rows"]))
+    return next(having, there[0] if there else None)
+
+
+def explanation(claim: Claim, report: Path | None, modules: Sequence[str] = ()) -> Json:
+    """Everything about ``claim`` as plain data; verdicts from ``report``, or else from the baseline.
+
+    Numbers are those of report.json: infinities are strings, and the rest JSON numbers.
+    """
+    latest = read_report(report) if report is not None and report.exists() else None
     rows = {row["variant"]: row for row in latest["rows"] if row["id"] == claim.id} if latest else {}
     found: Json = {
         "schema": 1,
@@ -39,11 +54,12 @@ def explanation(claim: Claim, report: Path, modules: Sequence[str] = ()) -> Json
         "method": plain(claim.method),
         "checks": [{"name": plain(check.name), "random": check.random} for check in claim.checks],
         "guards": sorted(claim.guards),
+        "wrong": plain(WRONG[claim.id]) if claim.id in WRONG else None,
     }
-    if latest is not None and rows:
+    if latest is not None and report is not None and rows:
         source = {"file": str(report), "profile": latest["profile"], "seed": latest["seed"]}
         return found | {"source": source, "verdicts": _verdicts(rows, latest, report, modules)}
-    return found | _expected(claim, modules)
+    return found | _expected(claim, modules, None if latest is None else str(report))
 
 
 def _verdicts(rows: Json, latest: Json, report: Path, modules: Sequence[str]) -> Json:
@@ -54,7 +70,7 @@ def _verdicts(rows: Json, latest: Json, report: Path, modules: Sequence[str]) ->
             "verdict": row["verdict"],
             "expected": row["expected"],
             "reason": plain(row["reason"]),
-            "measures": {name: m | measured(m) for name, m in row["measures"].items()},
+            "measures": row["measures"],
             "faults": [_evidence(e) for e in deciding if e["verdict"] == "REFUTED"],
             "evidence": [_evidence(e) for e in deciding if e["verdict"] == row["verdict"]],
             "counterexample": row["counterexample"],
@@ -65,10 +81,10 @@ def _verdicts(rows: Json, latest: Json, report: Path, modules: Sequence[str]) ->
 
 def _evidence(evidence: Mapping[str, Any]) -> Json:
     words = {key: plain(evidence[key]) for key in ("check", "scope", "note")}
-    return words | readings(dict(evidence)) | {"grade": evidence["grade"], "verdict": evidence["verdict"]}
+    return words | {key: evidence[key] for key in ("value", "bound", "interval", "grade", "verdict")}
 
 
-def _expected(claim: Claim, modules: Sequence[str]) -> Json:
+def _expected(claim: Claim, modules: Sequence[str], lacking: str | None) -> Json:
     """What the committed baseline expects, of the profile that looks hardest."""
     kept = baseline.expectations().get(claim.id, {})
     known = [p for p in PROFILES if any(p in profiles for profiles in kept.values())]
@@ -80,7 +96,7 @@ def _expected(claim: Claim, modules: Sequence[str]) -> Json:
         verdicts[variant] = {
             "verdict": entry["verdict"],
             "expected": entry["verdict"],
-            "reason": None,
+            "reason": plain(OPEN[claim.id]) if entry["verdict"] == "UNDECIDED" and claim.id in OPEN else None,
             "measures": {name: _kept(ends) for name, ends in entry["measures"].items()},
             "faults": [],
             "evidence": [],
@@ -89,14 +105,14 @@ def _expected(claim: Claim, modules: Sequence[str]) -> Json:
                 [f"lpcb verify {claim.id} --variant {variant}", *(f"--claims {m}" for m in modules)]
             ),
         }
-    source = {"file": "baseline", "profile": known[-1] if known else None, "seed": None}
+    profile = known[-1] if known else None
+    source = {"file": "baseline", "profile": profile, "seed": None, "lacking": lacking}
     return {"source": source, "verdicts": verdicts}
 
 
 def _kept(ends: Sequence[float | str]) -> Json:
     """A baselined interval; where its ends agree the value is known."""
-    shown = measured({"value": ends[0], "interval": ends})
-    return shown | {"value": shown["value"] if shown["interval"] == "exact" else None}
+    return {"value": ends[0] if ends[0] == ends[1] else None, "interval": list(ends)}
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------
@@ -121,22 +137,29 @@ def show(found: Json) -> None:
     if not found["verdicts"]:
         tell(f"Find out with: lpcb verify {found['id']}", indent=2)
     for variant, verdict in found["verdicts"].items():
-        _show_verdict(variant, verdict)
+        _show_verdict(variant, verdict, found["wrong"])
 
 
 def _where(source: Json) -> str:
     if source["file"] == "baseline":
-        return f"Expected by the committed baseline (profile {source['profile']}); there is no report yet"
+        missing = "there is no report yet"
+        if source["lacking"]:
+            missing = f"the report {source['lacking']} does not have this claim"
+        return f"Expected by the committed baseline (profile {source['profile']}); {missing}"
     return f"Found in {source['file']} (profile {source['profile']}, seed {source['seed']})"
 
 
-def _show_verdict(variant: str, found: Json) -> None:
+def _show_verdict(variant: str, found: Json, wrong: str | None) -> None:
     surprise = "" if found["verdict"] == found["expected"] else f", expected {found['expected']}"
     name = "as printed" if variant == "paper" else "as repaired"
     tell(f"{found['verdict']} {name}{surprise}", indent=2, style=STYLES[found["verdict"]])
-    if not found["evidence"] and found["reason"]:
-        tell(found["reason"], indent=4)
-    if found["faults"]:
+    if found["reason"] and (not found["evidence"] or found["verdict"] == "UNDECIDED"):
+        tell(f"Why: {found['reason']}", indent=4)
+    if variant == "paper" and found["verdict"] == "REFUTED" and wrong:
+        tell(f"What is wrong: {wrong}", indent=4)
+        if found["faults"]:
+            tell("Shown by:", indent=4)
+    elif found["faults"]:
         tell("What is wrong:", indent=4)
     for evidence in found["faults"] or found["evidence"]:
         about = evidence["note"] if found["faults"] and evidence["note"] else evidence["scope"]
@@ -145,19 +168,34 @@ def _show_verdict(variant: str, found: Json) -> None:
     if measures:
         tell("Measured:", indent=4)
     for label, measure in measures[:MEASURES]:
-        value = "" if measure["value"] is None else f" = {measure['value']}"
-        unit = f" {measure['unit']}" if measure.get("unit") else ""
-        where = "" if measure["interval"] == "exact" else f" in {measure['interval']}"
-        tell(f"- {plain(label)}{value}{unit}{where}", indent=4)
+        tell(f"- {plain(label)}{_measure(measure)}", indent=4)
     if len(measures) > MEASURES:
         tell(f"- and {len(measures) - MEASURES} more, see --json", indent=4)
     tell("See it again:", indent=4)
     say(f"    {found['again']}")
 
 
+def _measure(measure: Json) -> str:
+    """`` = value unit in interval``, as far as they are known; letters as units are variables: n = 10⁶."""
+    low, high = (number(end) for end in measure["interval"])
+    middle = (low + high) / 2 if math.isfinite(high - low) else low
+    shown = measured(measure if measure["value"] is not None else measure | {"value": json_number(middle)})
+    if measure["value"] is None and not shown["interval"].startswith("value"):
+        return _interval(shown["interval"])
+    unit = measure.get("unit", "")
+    text = f": {unit} = {shown['value']}" if len(unit) == 1 else f" = {shown['value']} {unit}".rstrip()
+    return text + _interval(shown["interval"])
+
+
+def _interval(where: str) -> str:
+    if where in ("exact", POINT):
+        return ""
+    return f" {where.removeprefix('value ')}" if where.startswith("value ") else f" in {where}"
+
+
 def _seen(evidence: Json) -> str:
-    seen, allowed, where = (evidence[key] for key in ("seen", "allowed", "interval"))
-    return f"saw {seen}{'' if where == 'exact' else f' in {where}'}, allowed {allowed}"
+    shown = readings(evidence)
+    return f"saw {shown['seen']}{_interval(shown['interval'])}, allowed {shown['allowed']}"
 
 
 def _head(text: str) -> None:

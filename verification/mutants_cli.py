@@ -9,14 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from verification.console import brief, complain, say, show_table
+from lpcb.files import check_target, is_stdout
+from verification.console import brief, complain, say, show_table, written
+from verification.execute import check_jobs
 from verification.fingerprint import versions
 from verification.mutants import EQUIVALENT, MUTANTS, Equivalent, Mutant
 from verification.mutants.kill import Kill, run_named
 from verification.mutants.matrix import run_matrix
 from verification.mutants.observe import PROFILE
 from verification.registry import load, load_module
-from verification.serialise import canonical_json, write_atomic
 
 SEED = 0
 
@@ -27,7 +28,9 @@ def mutants_command(
     full: Annotated[
         bool, typer.Option("--full", help="Every row, not only the named one; goes on where it was stopped.")
     ] = False,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the study here.")] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the study here; - is standard output.")
+    ] = None,
     jobs: Annotated[int, typer.Option(help="Mutants at a time; -1 is one per core.")] = -1,
     module: Annotated[
         str | None,
@@ -37,32 +40,33 @@ def mutants_command(
 ) -> None:
     """Make small mistakes in lpcb, one at a time and never on disk, and see whether a row notices.
 
-    Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input. With --full, finished
-    mutants are kept beside the JSON file, in one that ends in .jsonl.
+    With --full, finished mutants are kept beside the JSON file, in one that ends in .jsonl.
+
+    Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input.
 
     Examples: lpcb mutants --json out.json · lpcb mutants level-off-by-one --jobs 1
     """
     table, equivalent = _tables(module)
     chosen = _chosen(table, names or [])
     if show_list:
+        listed = [{"name": m.name, "row": m.row, "what": m.what} for m in chosen]
+        if written(json_file, {"schema": 1, "mutants": listed, "equivalent": _plain(equivalent)}):
+            return
         show_table(("mutant", "row", "mistake"), [(m.name, m.row, m.what) for m in chosen])
         show_table(("equivalent", "why"), [(e.name, e.why) for e in equivalent])
         return
-    if jobs == 0 or jobs < -1:
-        raise ValueError(f"jobs is at least 1, or -1 for one per core, not {jobs}")
-    if full and json_file is None:
+    check_jobs(jobs)
+    if full and (json_file is None or is_stdout(json_file)):
         raise ValueError("json: --full needs a file to go on with")
-    if json_file is not None and not json_file.resolve().parent.is_dir():
-        raise ValueError(f"json: the folder of {str(json_file)!r} does not exist")
+    check_target("json", json_file)
     workers = os.cpu_count() or 1 if jobs == -1 else jobs
-    tell = (lambda kill: None) if quiet else _teller(len(chosen))
+    tell = (lambda kill: None) if quiet or is_stdout(json_file) else _teller(len(chosen))
     if full and json_file is not None:
         kills = run_matrix(chosen, SEED, workers, json_file.with_suffix(".jsonl"), tell)
     else:
         kills = run_named(chosen, SEED, workers, tell)
-    if json_file is not None:
-        write_atomic(json_file, canonical_json(study(kills, equivalent)))
-    _show(kills, len(equivalent))
+    if not written(json_file, study(kills, equivalent)):
+        _show(kills, len(equivalent))
     raise typer.Exit(0 if all(kill.killed for kill in kills) else 1)
 
 
@@ -74,9 +78,13 @@ def study(kills: Sequence[Kill], equivalent: Sequence[Equivalent]) -> dict[str, 
         "profile": PROFILE,
         "seed": SEED,
         "mutants": [kill.to_dict() for kill in kills],
-        "equivalent": [{"name": e.name, "what": e.what, "why": e.why} for e in equivalent],
+        "equivalent": _plain(equivalent),
         "seconds": {kill.mutant.name: round(kill.seconds, 1) for kill in kills},
     }
+
+
+def _plain(equivalent: Sequence[Equivalent]) -> list[dict[str, str]]:
+    return [{"name": e.name, "what": e.what, "why": e.why} for e in equivalent]
 
 
 def _tables(module: str | None) -> tuple[tuple[Mutant, ...], tuple[Equivalent, ...]]:
@@ -117,7 +125,9 @@ def _outcome(kill: Kill) -> str:
         return f"killed by {kill.mutant.row} ({kill.by})"
     if kill.by == "error":
         return f"crashed {kill.mutant.row}, which is no kill: {brief(kill.found, 120)}"
-    return f"survived {kill.mutant.row}" + (f"; noticed by {', '.join(kill.also)}" if kill.also else "")
+    return f"survived {kill.mutant.row}" + (
+        f"; noticed by {', '.join(other.row for other in kill.also)}" if kill.also else ""
+    )
 
 
 def _show(kills: Sequence[Kill], equivalent: int) -> None:

@@ -9,6 +9,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,7 +43,7 @@ class Registry:
 
     def claim(self, id: str) -> Claim:
         if id not in self.claims:
-            near = difflib.get_close_matches(id, self.claims, n=3, cutoff=0.3)
+            near = nearest(id, list(self.claims))
             hint = f"the nearest are {', '.join(near)}" if near else "`lpcb verify --list` shows all"
             raise ValueError(f"unknown claim {id!r}; {hint}")
         return self.claims[id]
@@ -69,6 +70,18 @@ class Registry:
 
     def experiment(self, claim: str, name: str) -> Experiment:
         return next(e for e in self.claim(claim).experiments if e.name == name)
+
+
+def nearest(id: str, known: Sequence[str]) -> list[str]:
+    """What was perhaps meant: ids that begin with it, in their order, and then those spelled alike.
+
+    >>> nearest("lemma-4.2", ["lemma-A.2", "lemma-4.2-psi", "lemma-4.2-steps", "lemma-4.3"])
+    ['lemma-4.2-psi', 'lemma-4.2-steps']
+    >>> nearest("lema-A.2", ["lemma-A.2", "conf-noise"])
+    ['lemma-A.2']
+    """
+    begun = [other for other in known if id and other.lower().startswith(id.lower())]
+    return begun[:6] or difflib.get_close_matches(id, known, n=3, cutoff=0.3)
 
 
 @lru_cache(maxsize=8)
@@ -101,23 +114,32 @@ def paper_order(id: str) -> tuple[int, int]:
 
 
 def load_module(name: str) -> ModuleType:
-    """The module ``name``: an importable dotted name, or the path of a .py file."""
-    if not name.endswith(".py"):
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-                raise
-            raise ValueError(f"claims module {name!r} is neither importable nor a .py file") from None
-    path = Path(name).resolve()
-    if not path.is_file():
-        raise ValueError(f"claims module {name!r}: there is no such file")
+    """The module ``name``: an importable dotted name, or the path of a .py file.
+
+    Whatever goes wrong in it is a ValueError, also where it ends the process: that would look like a success.
+    """
+    path = Path(name)
+    if name.endswith(".py") and not path.is_file():
+        raise ValueError(f"module {name!r}: there is no such file")
+    try:
+        return _run_file(path.resolve()) if name.endswith(".py") else importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        absent = error.name if isinstance(error, ModuleNotFoundError) else None
+        if absent and f"{name}.".startswith(f"{absent}."):
+            raise ValueError(f"module {name!r} is neither importable nor a .py file") from None
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f" ({Path(last.filename).name}, line {last.lineno})"
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"module {name!r} cannot be imported: {what}{where}") from error
+
+
+def _run_file(path: Path) -> ModuleType:
     unique = f"lpcb_claims_{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
     if unique in sys.modules:
         return sys.modules[unique]
     spec = importlib.util.spec_from_file_location(unique, path)
-    if spec is None or spec.loader is None:
-        raise ValueError(f"claims module {name!r} cannot be loaded")
+    assert spec is not None  # as for every path that ends in .py
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[unique] = module  # dataclasses look their own module up while it is being executed
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 from verification.claim import Context, Setting
 from verification.registry import Registry
-from verification.reportfile import read_report
+from verification.reportfile import check_file, read_report
 from verification.row import run_check, run_row
 from verification.serialise import plain
 from verification.threads import single_thread
@@ -95,6 +95,8 @@ def _pairs(name: str, recorded: Mapping[str, Any], now: Mapping[str, Any]) -> li
 
 
 def _read_example(path: Path) -> Mapping[str, Any]:
+    if path.exists():
+        check_file("example", path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -10,6 +10,7 @@ from typing import Any
 
 from verification import baseline
 from verification.claim import Arrays, Setting, merge_shards
+from verification.deadline import LONGEST
 from verification.execute import (
     Call,
     Orders,
@@ -24,7 +25,7 @@ from verification.fingerprint import versions
 from verification.leaving import StopRunError, stoppable
 from verification.pool import WorkersLostError
 from verification.registry import Registry, Row, load
-from verification.reportfile import write_report
+from verification.reportfile import studies_at_hand, write_report
 from verification.row import run_row
 from verification.serialise import canonical_json, write_atomic
 from verification.store import Store, open_store
@@ -80,6 +81,8 @@ def verify(
     """Check ``claims`` (all if empty) and write the reports to ``out``.
 
     The report depends on the arguments up to ``seed`` alone, not on how the work is spread or resumed.
+    ``executor`` is "local", "dask://HOST:PORT", or "in-process" for a debugger: without workers, so that a
+    claim can hang the run or end it.
     """
     orders = make_orders(modules, profile, seed, row_timeout)
     registry = load(orders.modules)
@@ -90,7 +93,7 @@ def verify(
     expected = baseline.expectations() if expectations is None else expectations
     send = parse_executor(executor, jobs)
     try:
-        with stoppable(), open_store(out, orders.fingerprint, resume) as store:
+        with stoppable(), studies_at_hand(), open_store(out, orders.fingerprint, resume) as store:
             work = _Work(registry, orders, store, every, progress)
             trouble = work.run(send)
             found = {task.row: row for task, row in work.rows.items()}
@@ -113,8 +116,8 @@ def _write(report: dict[str, Any], seconds: Mapping[str, float], out: Path) -> N
 def make_orders(modules: Sequence[str], profile: Profile, seed: int, timeout: float) -> Orders:
     if seed < 0:
         raise ValueError(f"seed is a whole number from 0, not {seed}")
-    if not timeout > 0:
-        raise ValueError(f"row-timeout is a positive number of seconds, not {timeout}")
+    if not 0 < timeout <= LONGEST:
+        raise ValueError(f"row-timeout is a positive number of seconds up to {LONGEST:g}, not {timeout}")
     return Orders(resolve(modules), as_profile(profile), seed, timeout)
 
 

@@ -69,10 +69,10 @@ class Store:
 @contextmanager
 def open_store(out: Path, fingerprint: str, resume: bool) -> Iterator[Store]:
     """The store of this run, for this process alone; emptied first unless ``resume``."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out {str(out)!r} exists and is not a directory")
     work = out / WORK
     try:
+        if out.exists() and not out.is_dir():
+            raise ValueError(f"out {str(out)!r} exists and is not a directory")
         work.mkdir(parents=True, exist_ok=True)
         lock = (work / "lock").open("a+")
     except OSError as error:
