@@ -10,7 +10,7 @@ import pytest
 from lpcb.spec import REPAIRS
 from tests.data_report import evidence, measure, report, row
 from verification.registry import load
-from verification.report import constants, junit, markdown, model
+from verification.report import constants, junit, markdown, model, summary
 from verification.report.prose import clean
 
 
@@ -61,7 +61,8 @@ def test_junit_says_when_a_run_is_incomplete():
 @pytest.mark.parametrize(
     ("verdicts", "sentence"),
     [
-        (["HOLDS"], "Of 1 statement of the paper as printed, 1 holds, 0 are refuted and 0 are undecided."),
+        (["HOLDS"], "The statement as printed holds."),
+        (["UNDECIDED"], "The statement as printed is undecided."),
         (
             ["HOLDS", "HOLDS", "REFUTED", "UNDECIDED"],
             "Of 4 statements of the paper as printed, 2 hold, 1 is refuted and 1 is undecided.",
@@ -78,11 +79,81 @@ def test_the_summary_counts_the_repaired_statements():
     rows = [statement("HOLDS", "repaired", "a"), statement("UNDECIDED", "repaired", "b")]
     assert (
         model.sentences(small(*rows))[1]
-        == "After 9 repairs, 1 of 2 repaired statements holds, 0 are refuted and 1 is undecided."
+        == "2 statements have a repaired form: with the repairs, 1 holds, 0 are refuted and 1 is undecided."
     )
-    both = [rows[0], statement("HOLDS", "repaired", "c")]
-    assert model.sentences(small(*both))[1] == "After 9 repairs all 2 repaired statements hold."
-    assert model.sentences(small(rows[0]))[1] == "After 9 repairs the repaired statement holds."
+    all_ = [statement("HOLDS", "repaired", name) for name in "abc"]
+    printed = [statement("REFUTED", name=name) for name in "abcd"]
+    assert model.sentences(small(*all_[:2]))[1].endswith("with the repairs both hold.")
+    assert model.sentences(small(*all_, *printed))[1] == (
+        "3 have a repaired form, and with the repairs all 3 hold. "
+        "1 refuted one has no repaired form: steps of proofs, remarks and the like."
+    )
+
+
+def test_the_summary_of_one_claim_speaks_of_it_alone():
+    one = [statement("REFUTED", name="a"), statement("HOLDS", "repaired", "a")]
+    said = model.sentences(small(*one))[:2]
+    assert said == ["The statement as printed is refuted.", "As repaired it holds."]
+
+
+def test_all_repairs_are_spoken_of_only_where_all_were_put_to_the_test():
+    rows = [statement("HOLDS", "repaired", name) for name in "abc"]
+    tried = [{"repair": name, "id": "a", "verdict": "REFUTED", "reason": ""} for name in sorted(REPAIRS)]
+    whole = small(*rows) | {"repairs": tried}
+    assert f"after {len(REPAIRS)} repairs all 3 hold" in model.sentences(whole)[1]
+    assert "repairs all 3" in model.sentences(whole | {"repairs": tried[1:]})[1]
+    assert f"{len(REPAIRS)} repairs" not in model.sentences(whole | {"repairs": tried[1:]})[1]
+
+
+def test_rows_of_our_own_are_not_statements_of_the_paper():
+    rows = [
+        statement("HOLDS", name="a"),
+        statement("HOLDS", name="b"),
+        statement("HOLDS", "repaired", "a"),
+        statement("HOLDS", "repaired", "conf-noise"),
+        statement("REFUTED", name="thm-2.2-sharpness"),
+    ]
+    printed, repaired, *_ = model.sentences(small(*rows))
+    assert printed == "Of 2 statements of the paper as printed, 2 hold, 0 are refuted and 0 are undecided."
+    assert repaired == (
+        "1 has a repaired form, which holds. 1 further row checks our own code: it holds. "
+        "1 further row answers a question of our own: it is refuted."
+    )
+    assert model.view(small(*rows)).errata == []
+
+
+def test_our_own_questions_say_so_in_their_statement():
+    claims = load().claims
+    assert all("Our question" in str(claims[id_].statement) for id_ in summary.OWN_QUESTIONS)
+
+
+def test_what_holds_rests_on_the_tightest_check_of_the_weakest_grade():
+    checks = [
+        evidence("proof", "proved", "HOLDS"),
+        evidence("far", "tested", "HOLDS") | {"value": 0.0, "bound": 0.05, "interval": [0.0, 0.01]},
+        evidence("near", "tested", "HOLDS") | {"value": 0.0, "bound": 0.05, "interval": [0.0, 0.04]},
+        evidence("extra", "fitted", "HOLDS", role="supports"),
+    ]
+    held = statement("HOLDS", evidence=checks)
+    assert model.weakest(held)["check"] == "near"
+    assert model.weakest(statement("UNDECIDED", evidence=checks)) is None
+    assert model.weakest(statement("HOLDS")) is None
+    shown = markdown.render(small(held))
+    assert "weakest grade, *tested*: near. Seen 0, allowed 0.05, interval \\[0, 0.04\\]" in shown
+    assert "lpcb replay" in shown
+
+
+def test_faults_that_differ_in_numbers_alone_are_told_once():
+    alike = [
+        evidence(f"failure at delta = {x}", "exact", "REFUTED") | {"note": f"{n} of {n} fits failed"}
+        for x, n in ((0.5, 30), (0.01, 40))
+    ]
+    other = evidence("closed form", "exact", "REFUTED") | {"note": "another reason"}
+    made = small(statement("REFUTED", evidence=[alike[0], other, alike[1]]))
+    (claim,) = model.view(made).errata
+    assert [len(group) for group in claim.fault_groups] == [2, 1]
+    text = markdown.render(made)
+    assert "30 of 30 fits failed. Likewise: failure at δ = 0.01" in text
 
 
 def test_the_false_alarm_probability_is_the_sum_over_all_evidence():
@@ -137,9 +208,7 @@ def test_markdown_says_all_that_the_report_holds():
     for sentence in model.sentences(given):
         assert sentence in text
     for r in given["rows"]:
-        assert (
-            f"lpcb replay {r['id']}:{r['variant']}" in text or r["counterexample"] is None or "<" in r["id"]
-        )
+        assert f"lpcb replay {r['id']}:{r['variant']}" in text or "<" in r["id"]
     assert text.count("no claim guards this repair yet") == len(REPAIRS) - len(
         {o["repair"] for o in given["repairs"]}
     )

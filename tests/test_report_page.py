@@ -160,9 +160,9 @@ def test_no_alarm_without_a_reason():
     assert "This run is incomplete." in alone(good, complete=False)
 
 
-def test_counterexamples_come_with_their_command(given, text):
+def test_every_row_comes_with_its_command(given, text):
     for r in given["rows"]:
-        if r["counterexample"] is not None and "<" not in r["id"]:
+        if "<" not in r["id"]:
             assert f"lpcb replay {r['id']}:{r['variant']}" in text
     assert "&#34;psi_hat&#34;: 31.7" in text
 
@@ -234,6 +234,35 @@ def test_any_range_can_be_drawn_with_at_least_one_number_on_each_axis(values, lo
     plot = figure("Title", series("a", values, values), xlog=log, ylog=log, xlabel="x", ylabel="y")
     labels = re.findall(r">([^<]+)</text>", str(drawing.draw(plot, "f1")))
     assert len(labels) >= 5
+
+
+def labels_of(plot: dict) -> list[str]:
+    return re.findall(r">([^<]+)</text>", str(drawing.draw(plot, "f1")))
+
+
+def test_a_figure_of_nothing_but_reference_lines_is_not_drawn():
+    allowed = series("allowed", [1, 2], [1.0, 1.0], "dashed")
+    words = {"xlabel": "layer", "ylabel": "loss", "xlog": False, "ylog": False}
+    for infinite in ([], [series("d = 2", [1, 2], ["inf", "inf"], "points")]):
+        plot = figure("Loss", *infinite, allowed, **words)
+        assert drawing.draw(plot, "f1") is None
+        assert drawing.undrawn(plot) == "infinite at every layer"
+    assert drawing.draw(figure("Loss", series("a", [1], [0.5], "points"), allowed, **words), "f1")
+
+
+def test_layers_are_counted_and_labels_differ():
+    words = {"xlabel": "layer", "ylabel": "y", "xlog": False, "ylog": False}
+    flat = series("a", [0.94, 1.06, 2], [-0.1111111111, -0.1111111112, -0.1111111113], "points")
+    ticks = [x for x in labels_of(figure("T", flat, **words)) if re.fullmatch("[−0-9.]+", x)]
+    assert len(ticks) == len(set(ticks)) >= 4
+    assert [x for x in ticks if not x.startswith("−")] == ["1", "2"]
+
+
+def test_long_labels_are_wrapped():
+    long = "fraction of outputs with at most this loss, over all pairs of users"
+    labels = labels_of(figure("T", series("a", [1, 2], [1, 2]), xlabel="x", ylabel=long))
+    assert long not in labels
+    assert {"fraction of outputs with at most", "this loss, over all pairs of users"} <= set(labels)
 
 
 def luminance(colour: str) -> float:

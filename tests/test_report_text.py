@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.data_report import HOSTILE
-from verification.report import markdown, mathml, prose, quantities
+from verification.report import markdown, mathml, prose, quantities, signs
 from verification.report.environment import measured, readings
 from verification.report.quantities import apart, interval, number
 
 
-@pytest.mark.parametrize("module", [markdown, mathml, prose, quantities])
+@pytest.mark.parametrize("module", [markdown, mathml, prose, quantities, signs])
 def test_examples_in_docstrings(module):
     assert doctest.testmod(module).failed == 0
 
@@ -78,15 +78,33 @@ def test_different_numbers_look_different(numbers):
 
 
 def test_a_near_miss_is_not_rounded_into_equality():
-    shown = readings({"value": 0.333334, "bound": 1 / 3, "interval": [0.333334, 0.333334]})
+    shown = readings(seen(0.333334, 1 / 3, 0.333334, 0.333334))
     assert (shown["seen"], shown["allowed"]) == ("0.333334", "0.333333")
+    shown = readings(seen(1 - 2**-50, 1.0, 0.5, 1 + 2**-40))
+    assert (shown["seen"], shown["allowed"]) == ("1 − 8.9×10⁻¹⁶", "1")
+    assert shown["interval"] == "[0.5, 1 + 9.1×10⁻¹³]"
+
+
+def seen(value: float, bound: float, low: float, high: float, grade: str = "tested") -> dict:
+    return {"value": value, "bound": bound, "interval": [low, high], "grade": grade}
+
+
+@pytest.mark.parametrize(
+    ("grade", "shown"), [("proved", "exact"), ("exact", "exact"), ("tested", "–"), ("fitted", "–")]
+)
+def test_only_a_grade_makes_a_number_exact(grade, shown):
+    assert readings(seen(0.5, 1.0, 0.5, 0.5, grade))["interval"] == shown
+    assert readings(seen(0.5, 1.0, 0.4, 0.6, grade))["interval"] == "[0.4, 0.6]"
 
 
 def test_intervals_and_measures():
     assert interval("−∞", "∞") == "(−∞, ∞)"
     assert interval("0", "0.5") == "[0, 0.5]"
     assert measured({"value": 5.1, "interval": [4.9, "inf"]}) == {"value": "5.1", "interval": "[4.9, ∞)"}
-    assert measured({"value": 3, "interval": [3, 3]})["interval"] == "exact"
+    assert measured({"value": 3, "interval": [3, 3]})["interval"] == "–"
+    close = measured({"value": 0.25, "interval": [0.25 - 2**-40, 0.25]})
+    assert close == {"value": "0.25", "interval": "value ± 9.1×10⁻¹³"}
+    assert measured({"value": "inf", "interval": ["inf", "inf"]}) == {"value": "∞", "interval": "–"}
 
 
 @pytest.mark.parametrize(
@@ -120,7 +138,7 @@ def test_functions_stand_apart_and_slashes_do_not():
 @given(st.text())
 def test_text_is_never_markup(text):
     plain = text.replace("$", "")
-    assert prose.html(plain).unescape() == plain
+    assert prose.html(plain).unescape() == signs.typeset(plain)
     assert "<" not in prose.html(plain)
 
 

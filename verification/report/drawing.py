@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,10 +16,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import AutoLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import AutoLocator, Formatter, FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from verification.report.prose import plain
-from verification.report.quantities import finite, number, power_of_ten
+from verification.report.prose import lettered
+from verification.report.quantities import apart, finite, number, power_of_ten
 from verification.report.svg import GRID, INK, SERIES, inline
 
 Json = dict[str, Any]
@@ -26,6 +27,8 @@ Json = dict[str, Any]
 HUGE = 1e200
 """A logarithmic axis is drawn between 1/HUGE and HUGE; with its margins it then stays finite."""
 WIDTH, HEIGHT = 4.8, 2.9
+LABEL = 34
+"""Signs of a label that fit beside the vertical axis; longer ones are wrapped."""
 MARKERS, DASHES = "osD^vP", ("-", (0, (5, 1.5)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)))
 
 _STYLE: dict[str, Any] = {
@@ -59,8 +62,8 @@ def draw(figure: Json, prefix: str) -> Markup | None:
     figure = _worded(figure)
     curves = [drawable(series, figure["xlog"], figure["ylog"]) for series in figure["series"]]
     curves = [curve for curve in curves if curve["x"]]
-    if not curves:
-        return None
+    if all(curve["style"] == "dashed" for curve in curves):
+        return None  # lines to compare with, and nothing to compare
     with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")  # the reader's browser has fonts of its own
         canvas = Figure(figsize=(WIDTH, HEIGHT), layout="constrained", facecolor="none")
@@ -76,8 +79,8 @@ def draw(figure: Json, prefix: str) -> Markup | None:
 
 def _worded(figure: Json) -> Json:
     """``figure`` with its formulas as plain text, which any font sets and any screen reader reads."""
-    words = {key: plain(figure[key]) for key in ("title", "xlabel", "ylabel")}
-    return figure | words | {"series": [s | {"label": plain(s["label"])} for s in figure["series"]]}
+    words = {key: lettered(figure[key]) for key in ("title", "xlabel", "ylabel")}
+    return figure | words | {"series": [s | {"label": lettered(s["label"])} for s in figure["series"]]}
 
 
 def drawable(series: Json, xlog: bool, ylog: bool) -> Json:
@@ -94,6 +97,14 @@ def missing(figure: Json) -> int:
         len(series["x"]) - len(drawable(series, figure["xlog"], figure["ylog"])["x"])
         for series in figure["series"]
     )
+
+
+def undrawn(figure: Json) -> str:
+    """Why a figure is not drawn."""
+    values = [value for series in figure["series"] if series["style"] != "dashed" for value in series["y"]]
+    if all(finite(value) is None for value in values):
+        return f"infinite at every {figure['xlabel']}"
+    return "every value is infinite or beyond a logarithmic axis"
 
 
 def describe(figure: Json) -> str:
@@ -118,14 +129,36 @@ def _shown(x: float | str, log: bool) -> bool:
 def _axes(axes: Axes, figure: Json, curves: Sequence[Json]) -> None:
     axes.set_xscale("log" if figure["xlog"] else "linear")
     axes.set_yscale("log" if figure["ylog"] else "linear")
-    axes.set_xlabel(figure["xlabel"])
-    axes.set_ylabel(figure["ylabel"])
+    axes.set_xlabel(textwrap.fill(figure["xlabel"], 2 * LABEL))
+    axes.set_ylabel(textwrap.fill(figure["ylabel"], LABEL))
     for axis, log, name in ((axes.xaxis, figure["xlog"], "x"), (axes.yaxis, figure["ylog"], "y")):
+        values = [value for curve in curves for value in curve[name]]
         if log:
-            values = [value for curve in curves for value in curve[name]]
             _log_ticks(axis, max(values) / min(values))
         else:
-            axis.set_major_formatter(FuncFormatter(lambda x, _: number(float(x))))
+            whole = figure[f"{name}label"] in COUNTED
+            axis.set_major_locator(MaxNLocator(6, integer=True) if whole else AutoLocator())
+            axis.set_major_formatter(_Distinct())
+
+
+COUNTED = ("layer", "d", "instance")
+"""Axes of things that come in whole numbers, though points may be drawn beside them."""
+
+
+class _Distinct(Formatter):
+    """Tick labels with digits enough to differ."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return number(float(x))
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        return apart([float(f"{value:.12g}") for value in values])
+
+
+def _widened(bottom: float, top: float) -> tuple[float, float]:
+    """Numbers that differ by rounding alone are shown as one number, not magnified."""
+    size = max(abs(bottom), abs(top))
+    return (bottom - 0.05 * size, top + 0.05 * size) if top - bottom < 1e-3 * size else (bottom, top)
 
 
 def _log_ticks(axis: Axis, span: float) -> None:
@@ -168,7 +201,9 @@ def _bands(axes: Axes, curves: Sequence[Json], ylog: bool) -> None:
         if drawn := [(x, end) for x, end in ends if end is not None and _shown(end, ylog)]:
             axes.update_datalim(drawn)
     axes.autoscale_view()
-    bottom, top = axes.get_ylim()
+    if axes.get_xscale() == "linear":
+        axes.set_xlim(*_widened(*axes.get_xlim()))
+    bottom, top = axes.get_ylim() if ylog else _widened(*axes.get_ylim())
     for index, curve in enumerate(curves):
         if not curve["low"] or curve["low"][0] is None:
             continue

@@ -90,26 +90,29 @@ class GateView:
     @property
     def rejections(self) -> list[Json]:
         """Every check and every measure of the study, those that come nearest to their limits first."""
-        if self.levels is None:
-            return []
         lines = [
             {**check, "what": what, "wrong": wrong, "rate": wrong / max(check["seeds"], 1)}
-            for check in self.levels["checks"]
+            | {"silent": sum(not any(counts.values()) for counts in check["said"].values())}
+            for check in self._checks
             for what, wrong in (("", check["all_wrong"]), *sorted(check["missed"].items()))
         ]
         return sorted(lines, key=lambda line: -line["wrong"] / max(line["limit"], 1))
 
     @property
-    def speaking(self) -> int:
-        """Checks of the study that came to a verdict on some seed; the others could not have been wrong."""
-        checks = self.levels["checks"] if self.levels else []
-        return sum(check["undecided"] < check["seeds"] for check in checks)
+    def speaking(self) -> tuple[int, int]:
+        """Pieces of evidence in the study that came to a verdict on some seed, and all of them."""
+        told = [any(counts.values()) for c in self._checks for counts in c["said"].values()]
+        return sum(told), len(told)
+
+    @property
+    def _checks(self) -> list[Json]:
+        return self.levels["checks"] if self.levels else []
 
     @property
     def old_checks(self) -> int:
         """Checks of the study, of claims in this report, whose code has changed since."""
         here = {row["id"] for row in self.report["rows"]} & set(load().claims)
-        checks = [(c["row"].split(":")[0], c["code"]) for c in self.levels["checks"]] if self.levels else []
+        checks = [(c["row"].split(":")[0], c["code"]) for c in self._checks]
         return sum(claim in here and code != reduced_hash(claim) for claim, code in checks)
 
     @property
@@ -127,7 +130,8 @@ class GateView:
         """Rows and the mutants that each was seen to kill, the busiest first."""
         found: dict[str, list[str]] = {}
         for mutant in self.mutants["mutants"] if self.mutants else ():
-            for row in dict.fromkeys([mutant["row"], *mutant.get("also", [])] if mutant["killed"] else []):
+            also = [kill["row"] for kill in mutant.get("also", [])]
+            for row in dict.fromkeys([*([mutant["row"]] if mutant["killed"] else []), *also]):
                 found.setdefault(row, []).append(mutant["name"])
         return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 

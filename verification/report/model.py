@@ -6,16 +6,20 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from lpcb.spec import REPAIRS
+from verification.report import summary
 from verification.report.quantities import number
-from verification.verdict import VARIANTS, VERDICTS, Grade, Variant, Verdict
+from verification.verdict import VARIANTS, Grade, Variant
 
 Json = dict[str, Any]
 
 GRADES: tuple[Grade, ...] = ("proved", "exact", "tested", "fitted")
 VARIANT_NAMES: dict[Variant, str] = {"paper": "as printed", "repaired": "as repaired"}
+
+
+_NUMBER = re.compile(r"[0-9][0-9.e+-]*")
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,15 @@ class ClaimView:
         printed = self.row("paper")
         found = [] if printed is None else printed["evidence"]
         return [e for e in found if e["role"] == "decides" and e["verdict"] == "REFUTED"]
+
+    @property
+    def fault_groups(self) -> list[list[Json]]:
+        """The faults, those together that say the same but for their numbers."""
+        groups: dict[tuple[str, str], list[Json]] = {}
+        for fault in self.faults:
+            words = fault["note"] or fault["scope"]
+            groups.setdefault((_NUMBER.sub("#", fault["check"]), _NUMBER.sub("#", words)), []).append(fault)
+        return list(groups.values())
 
     def row(self, variant: Variant) -> Json | None:
         return next((row for row in self.rows if row["variant"] == variant), None)
@@ -77,7 +90,8 @@ class View:
 
     @property
     def errata(self) -> list[ClaimView]:
-        return [claim for claim in self.claims if _refuted(claim.row("paper"))]
+        """The paper's statements that are refuted; a question of ours is no erratum, whatever the answer."""
+        return [c for c in self.claims if _refuted(row := c.row("paper")) and summary.of_the_paper(row)]
 
     @property
     def guards(self) -> list[str]:
@@ -106,7 +120,7 @@ def _rows(report: Json, id_: str) -> tuple[Json, ...]:
     return tuple(sorted(rows, key=lambda row: VARIANTS.index(row["variant"])))
 
 
-def _refuted(row: Json | None) -> bool:
+def _refuted(row: Json | None) -> TypeGuard[Json]:
     return row is not None and row["verdict"] == "REFUTED"
 
 
@@ -142,6 +156,25 @@ def grades(row: Json) -> list[Grade]:
     return [grade for grade in GRADES if grade in found]
 
 
+def weakest(row: Json) -> Json | None:
+    """What a row that holds rests on least safely: of its weakest grade, the check nearest to its bound."""
+    deciding = [e for e in row["evidence"] if e["role"] == "decides" and e["verdict"] == "HOLDS"]
+    if row["verdict"] != "HOLDS" or not deciding:
+        return None
+    grade = max((e["grade"] for e in deciding), key=GRADES.index)
+    alike: list[Json] = [e for e in deciding if e["grade"] == grade]
+    return min(alike, key=_margin)
+
+
+def _margin(evidence: Json) -> float:
+    """How far the interval stays from the bound, as a share of the bound."""
+    value, bound = float(evidence["value"]), float(evidence["bound"])
+    low, high = (float(end) for end in evidence["interval"])
+    if math.isinf(bound):
+        return math.inf
+    return (bound - high if value <= bound else low - bound) / (abs(bound) or 1.0)
+
+
 def false_alarm(rows: Sequence[Json]) -> float:
     """A bound on the probability that any of these verdicts is wrong by chance: the sum over the evidence."""
     return math.fsum(evidence["false_alarm"] for row in rows for evidence in row["evidence"])
@@ -150,7 +183,7 @@ def false_alarm(rows: Sequence[Json]) -> float:
 def sentences(report: Json) -> list[str]:
     """The report in a few plain sentences."""
     rows = report["rows"]
-    out = [_outcome([row for row in rows if row["variant"] == variant], variant) for variant in VARIANTS]
+    out = [summary.printed(report), summary.repaired(report)]
     as_expected = sum(not failed(row) for row in rows)
     every = "the row is" if len(rows) == 1 else f"all {len(rows)} rows are"
     total = every if as_expected == len(rows) else f"{as_expected} of {len(rows)} rows are"
@@ -164,31 +197,3 @@ def sentences(report: Json) -> list[str]:
     else:
         out.append("No verdict rests on chance: none of the evidence is random.")
     return out
-
-
-def _outcome(rows: Sequence[Json], variant: Variant) -> str:
-    if not rows:
-        return (
-            f"No statement {'of the paper as printed' if variant == 'paper' else 'as repaired'} was checked."
-        )
-    count = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in VERDICTS}
-    if variant == "paper":
-        plural = "statement" if len(rows) == 1 else "statements"
-        head = f"Of {len(rows)} {plural} of the paper as printed, {_verb(count['HOLDS'], 'holds', 'hold')}, "
-        return head + f"{_verb(count['REFUTED'], 'is', 'are')} refuted and {_undecided(count)}."
-    if count["HOLDS"] == len(rows):
-        those = (
-            f"all {len(rows)} repaired statements hold" if len(rows) > 1 else "the repaired statement holds"
-        )
-        return f"After {len(REPAIRS)} repairs {those}."
-    of = f"of {len(rows)} repaired statements"
-    head = f"After {len(REPAIRS)} repairs, {count['HOLDS']} {of} {'holds' if count['HOLDS'] == 1 else 'hold'}"
-    return head + f", {_verb(count['REFUTED'], 'is', 'are')} refuted and {_undecided(count)}."
-
-
-def _undecided(count: dict[Verdict, int]) -> str:
-    return f"{_verb(count['UNDECIDED'], 'is', 'are')} undecided"
-
-
-def _verb(n: int, one: str, many: str) -> str:
-    return f"{n} {one if n == 1 else many}"

@@ -26,6 +26,7 @@ def render(report: Json, studies: Studies | None = None) -> str:
     env.filters["prose"] = prose.html
     env.filters["draw"] = lambda figure: drawing.draw(figure, f"f{next(numbers)}")
     env.filters["missing"] = drawing.missing
+    env.filters["undrawn"] = drawing.undrawn
     return env.get_template("report.html.j2").render(
         report=report,
         view=view(report),

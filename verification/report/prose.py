@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 from markupsafe import Markup, escape
 
 from verification.report.mathml import parse, spelled
+from verification.report.signs import typeset
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _FORMULA = re.compile(r"(?<!\\)(\$\$?)((?:[^$\\]|\\.)+)\1", re.DOTALL)
@@ -55,7 +56,7 @@ def html(text: str) -> Markup:
         else:
             rest = part.lstrip(".,;:)")
             tail = part[: len(part) - len(rest)]
-            out.append(escape(rest))
+            out.append(escape(typeset(rest)))
     return Markup("").join(reversed([*out, escape(tail)]))
 
 
@@ -79,6 +80,15 @@ def plain(text: str) -> str:
     'error θ̂_B times √n d^(−1/2)'
     """
     return "".join(spelled(part) if is_math else part for is_math, part in pieces(text))
+
+
+def lettered(text: str) -> str:
+    """Like :func:`plain`, and with signs for mathematics that was typed in letters.
+
+    >>> lettered(r"mean of $\\hat\\psi_B$, alpha <= 1")
+    'mean of ψ̂_B, α ≤ 1'
+    """
+    return "".join(spelled(part) if is_math else typeset(part) for is_math, part in pieces(text))
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]|~#$])")
@@ -111,7 +121,7 @@ def markdown(text: str) -> str:
         if is_math:
             parts.append(f"${_NEEDS_NAME.sub(lambda match: _NAMED[match[0]], part).strip()}$")
         else:
-            plain = part.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            plain = typeset(part).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             parts.append(_SPECIAL.sub(r"\\\1", plain))
     return _LINE_START.sub(_protect, "".join(parts))
 

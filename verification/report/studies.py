@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +17,11 @@ from jsonschema.exceptions import best_match
 Json = dict[str, Any]
 Kind = Literal["levels", "seeds", "mutants"]
 
+Studies = dict[Kind, Json | None]
+
 STUDIES = Path(__file__).parents[1] / "studies"
+
+_HELD: ContextVar[Studies | None] = ContextVar("held studies", default=None)
 
 
 def read_seeds(path: Path) -> Json:
@@ -32,12 +39,28 @@ def read_mutants(path: Path) -> Json:
     return _read(path, "mutants")
 
 
-def read_all(folder: Path | None = None) -> dict[Kind, Json | None]:
-    """Each study, or None where it was not made."""
+def read_all(folder: Path | None = None) -> Studies:
+    """Each study, or None where it was not made; those that are :func:`held`, unless a folder is named."""
+    if folder is None and (kept := _HELD.get()) is not None:
+        return kept
     where = STUDIES if folder is None else folder
     kinds: tuple[Kind, ...] = ("levels", "seeds", "mutants")
     paths = {kind: where / f"{kind}.json" for kind in kinds}
     return {kind: _read(path, kind) if path.exists() else None for kind, path in paths.items()}
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Within the block the committed studies are as they were at its beginning."""
+    try:
+        found = read_all()
+    except ValueError as error:
+        raise ValueError(f"{error}; mend it, or delete it, and the study counts as not made") from error
+    token = _HELD.set(found)
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
 
 
 def _read(path: Path, kind: Kind) -> Json:
