@@ -181,7 +181,7 @@ def lost(regret: Array, setting: Setting) -> Evidence:
 
 def test_that_none_was_lost_only_supports() -> None:
     found = lost(np.zeros((48, 3)), QUICK)
-    assert (found.verdict, found.role, found.value) == ("HOLDS", "supports", 0.0)
+    assert (found.verdict, found.role, found.value) == ("UNDECIDED", "supports", 0.0)
     assert found.interval[1] == pytest.approx(1 - (0.5e-9) ** (1 / 144))
     assert found.detectable == pytest.approx(1 - 0.01 ** (1 / 144))
     one = np.zeros((48, 3))

@@ -107,7 +107,7 @@ def test_without_a_terminal_every_finished_row_is_a_line(tmp_path: Path) -> None
     result = lpcb(*words, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
     first, *lines = result.stderr.splitlines()
-    assert first == "3 rows to check, and the simulations that they share …"
+    assert first == "3 rows to check, and what is simulated for them …"
     assert sorted(line.split(" ", 1)[1] for line in lines) == [
         "toy-largest:paper REFUTED",
         "toy-largest:repaired HOLDS",

@@ -368,7 +368,7 @@ def test_a_read_only_folder_is_named(small_disk: Path) -> None:
     ):
         result = RUNNER.invoke(app, words)
         assert result.exit_code == 2, (words, result.output)
-        assert result.stderr.startswith(f"Error: {name}")
+        assert f"Error: {name}" in result.stderr
         assert "Read-only file system" in result.stderr or "not writable" in result.stderr
     assert list(small_disk.iterdir()) == []
 

@@ -132,9 +132,10 @@ def _domain(text: str) -> Any:
     found = _json("domain", text)
     if isinstance(found, dict) and set(found) == {"low", "high"}:
         try:
-            return Box(np.asarray(found["low"], np.float64), np.asarray(found["high"], np.float64))
+            low, high = (np.asarray(found[end], np.float64) for end in ("low", "high"))
         except (TypeError, ValueError) as error:
             raise ValueError(f"domain: low and high are numbers or lists of them, not {text!r}") from error
+        return Box(low, high)
     if isinstance(found, list):
         return [_arrays(value) for value in found]
     raise ValueError(f'domain is a list of inputs or {{"low": …, "high": …}}, not {text!r}')

@@ -58,7 +58,7 @@ def progress(quiet: bool, rows: int = 0) -> Iterator[Callable[[Event], None]]:
     else:
         lines = Lines(console)
         if rows:
-            lines.say(f"{rows} row{'' if rows == 1 else 's'} to check, and the simulations that they share …")
+            lines.say(f"{rows} row{'' if rows == 1 else 's'} to check, and what is simulated for them …")
         yield lines.tell
 
 

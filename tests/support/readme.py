@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -79,26 +79,23 @@ def agrees(shown: tuple[str, ...], found: tuple[str, ...]) -> bool:
 
 
 def updated(text: str) -> str:
-    """``text`` with what its commands print now, where they show all of it."""
+    """``text`` with what its commands print now, where they show all of it; each block in a new folder."""
 
     def replace(match: re.Match[str]) -> str:
         if match[1] != "console":
             return match[0]
         lines = []
-        for command in session(match[2]):
-            code, found = run(command.text)
-            lines.append("$ " + command.text + (f"  # exits with {code}" if code else ""))
-            lines += command.shown if "…" in command.shown else [line for line in found if line]
+        with TemporaryDirectory() as folder, chdir(folder):
+            for name, body in files(text).items():
+                Path(name).write_text(body, encoding="utf-8")
+            for command in session(match[2]):
+                code, found = run(command.text)
+                lines.append("$ " + command.text + (f"  # exits with {code}" if code else ""))
+                lines += command.shown if "…" in command.shown else [line for line in found if line]
         return "```console\n" + "\n".join(lines) + "\n```"
 
     return _BLOCK.sub(replace, text)
 
 
 if __name__ == "__main__":
-    before = README.read_text(encoding="utf-8")
-    with TemporaryDirectory() as folder:
-        for name, body in files(before).items():
-            (Path(folder) / name).write_text(body, encoding="utf-8")
-        os.chdir(folder)
-        after = updated(before)
-    README.write_text(after, encoding="utf-8")
+    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
