@@ -150,7 +150,7 @@ def test_coverage_as_a_function() -> None:
     assert found.mean_width < 1
     assert 0 < found.needed.low <= found.needed.high < 0.01
     assert cov.needed_width(problem, 10**15, fits=500, horizon=10**18, delta=0.05) == found.needed
-    with pytest.raises(ValueError, match="fits is at least 1, not 0"):
+    with pytest.raises(ValueError, match="fits is from 1 to 1000000, not 0"):
         cov.coverage(problem, 10**15, fits=0, horizon=10**18)
     with pytest.raises(ValueError, match="actions is 1"):
         cov.simulate(REPAIRED(d=2, actions=2, horizon=10**6), problem, 10**6, 2, np.random.default_rng(0))

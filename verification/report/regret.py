@@ -20,6 +20,13 @@ from verification.verdict import Table
 Json = dict[str, Any]
 LEVEL = 1e-9
 STYLES = {"paper": ":", "repaired": "-", "baseline": "--"}
+MARKERS = "osD^vP"
+BESIDE = "d=2 scaled"
+"""The algorithm's curve that baselines are shown with: F(s) and lines, a fixed number of bins."""
+DESCRIPTION = (
+    "Two panels of straight lines on logarithmic axes. Left: the algorithm as printed and repaired. Right: "
+    "baselines. The table of exponents has the numbers."
+)
 TITLES = {"paper": "as printed", "repaired": "repaired", "baseline": "baseline"}
 
 
@@ -66,24 +73,40 @@ def _worst_of(name: str, curves: list[Json], horizons: list[float]) -> Json:
 
 
 def svg(curves: list[Json]) -> str:
-    """Log-log: mean over seeds, shaded from the smallest to the largest; exponents in the legend."""
+    """Log-log, the algorithm on the left, baselines on the right beside one curve of the algorithm.
+
+    Mean over seeds, shaded from the smallest to the largest; exponents in the legend.
+    """
+    ours = [curve for curve in curves if curve["group"] != "baseline"]
+    beside = [curve for curve in ours if curve["name"] == BESIDE]
+    others = [curve for curve in curves if curve["group"] == "baseline"]
     with mpl.rc_context({"svg.hashsalt": "lpcb", "svg.fonttype": "none"}):
-        figure = Figure(figsize=(11, 7), layout="constrained")
-        axes = figure.add_subplot(xscale="log", yscale="log")
-        colours = mpl.colormaps["tab20"].colors  # type: ignore[attr-defined]
-        for index, curve in enumerate(curves):
-            T, regret, colour = curve["horizon"], np.array(curve["regret"]), colours[index % 20]
-            text = f"{label(curve)}: {fitted(curve).value:.3f}"
-            axes.plot(T, regret.mean(axis=0), STYLES[curve["group"]], marker=".", color=colour, label=text)
-            if (regret > 0).all():  # a seed without regret has no place on a logarithmic scale
-                low, high = regret.min(axis=0), regret.max(axis=0)
-                axes.fill_between(T, low, high, alpha=0.2, color=colour, linewidth=0)
-        axes.set(xlabel="T", ylabel="worst-case regret", title="Worst-case regret against T, with exponents")
-        axes.grid(alpha=0.3)
-        figure.legend(loc="outside right upper", fontsize="small")
+        figure = Figure(figsize=(13, 9), layout="constrained")
+        left, right = figure.subplots(1, 2, sharex=True, sharey=True)
+        for axes, title, shown in ((left, "The algorithm", ours), (right, "Baselines", others + beside)):
+            _draw(axes, shown)
+            axes.set(xscale="log", yscale="log", xlabel="rounds T", title=title)
+            axes.grid(alpha=0.3)
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), fontsize="small")
+        left.set_ylabel("worst-case regret")
+        figure.suptitle("Worst-case regret against T, with fitted exponents")
         out = io.StringIO()
-        figure.savefig(out, format="svg", metadata={"Date": None})
+        metadata = {"Date": None, "Title": "Worst-case regret against T", "Description": DESCRIPTION}
+        figure.savefig(out, format="svg", metadata=metadata)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def _draw(axes: Any, curves: list[Json]) -> None:
+    colours = mpl.colormaps["tab10"].colors  # type: ignore[attr-defined]
+    for index, curve in enumerate(curves):
+        T, regret, colour = curve["horizon"], np.array(curve["regret"]), colours[index % 10]
+        text = f"{label(curve)}: {fitted(curve).value:.3f}"
+        marker = MARKERS[index % len(MARKERS)]
+        style = STYLES[curve["group"]]
+        axes.plot(T, regret.mean(axis=0), style, marker=marker, ms=5, color=colour, label=text)
+        if (regret > 0).all():  # a seed without regret has no place on a logarithmic scale
+            low, high = regret.min(axis=0), regret.max(axis=0)
+            axes.fill_between(T, low, high, alpha=0.2, color=colour, linewidth=0)
 
 
 def exponent_table(curves: list[Json]) -> Table:
