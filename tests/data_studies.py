@@ -11,13 +11,12 @@ Json = dict[str, Any]
 VERSIONS = {"python": "3.11.7", "numpy": "2.4.6"}
 
 
-def entry(seed: int, code: str, unexpected: tuple[str, ...] = (), claims: tuple[str, ...] = ()) -> Json:
+def entry(seed: int, claims: Json, unexpected: tuple[str, ...] = ()) -> Json:
     return {
         "seed": seed,
         "date": "2026-01-02",
-        "code": code,
         "versions": VERSIONS,
-        "claims": list(claims),
+        "claims": claims,
         "rows": 104,
         "unexpected": list(unexpected),
         "random_checks": 77,
@@ -25,9 +24,14 @@ def entry(seed: int, code: str, unexpected: tuple[str, ...] = (), claims: tuple[
     }
 
 
-def seeds(code: str, runs: int = 30) -> Json:
+def seeds(code: Json, runs: int = 30) -> Json:
     made = [entry(seed, code) for seed in range(1, runs + 1)]
-    earlier = [entry(1, "old"), entry(2, "old", ("lemma-4.2-psi:paper",)), entry(3, "old", claims=("fig-2",))]
+    old = dict.fromkeys(code, "old")
+    earlier = [
+        entry(1, old),
+        entry(2, old, ("lemma-4.2-psi:paper",)),
+        entry(99, dict(list(code.items())[:1])),
+    ]
     return {"schema": 1, "entries": earlier + made}
 
 
@@ -107,5 +111,5 @@ def mutants() -> Json:
     }
 
 
-def studies(code: str) -> dict[Any, Json | None]:
+def studies(code: Json) -> dict[Any, Json | None]:
     return {"seeds": seeds(code), "levels": levels(), "mutants": mutants()}

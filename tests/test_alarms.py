@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from tests.support.command import environment, lpcb
-from verification.alarms.bounds import Count, count
-from verification.alarms.code import claim_hash, home, reached, rows_hash, sources
+from verification.alarms.bounds import Count, count, earlier, whole
+from verification.alarms.code import claim_hash, home, reached, sources
 from verification.alarms.ledger import unexpected
 from verification.alarms.levels import (
     SLOW,
@@ -159,7 +159,20 @@ def test_the_ledger_counts_and_bounds() -> None:
     assert Count(30, 0).bound == pytest.approx(1 - 0.05 ** (1 / 30))
     assert stats.binom.cdf(2, 50, Count(50, 2).bound) == pytest.approx(0.05)
     assert (Count(3, 3).bound, Count(0, 0).bound) == (1.0, 1.0)
-    assert count([{"unexpected": []}, {"unexpected": ["a", "b"]}]) == Count(2, 1)
+    assert count([[], ["a", "b"]]) == Count(2, 1)
+
+
+def test_a_run_is_whole_when_every_claim_ran_with_the_code_as_it_is() -> None:
+    code = {"a": "1", "b": "2"}
+    entries = [
+        {"seed": 1, "claims": {"a": "1", "b": "1"}, "unexpected": ["a:paper", "b:paper"]},
+        {"seed": 1, "claims": {"b": "2"}, "unexpected": []},  # b was changed, and run again
+        {"seed": 2, "claims": {"a": "1", "b": "1"}, "unexpected": []},  # and not here
+        {"seed": 3, "claims": {"a": "1", "b": "2"}, "unexpected": ["b:repaired-without-cap"]},
+        {"seed": 4, "claims": {"a": "1", "b": "2"}, "unexpected": []},
+    ]
+    assert whole(entries, code) == {1: ["a:paper"], 3: ["b:repaired-without-cap"], 4: []}
+    assert earlier(entries, code) == [["b:paper"], []]
 
 
 def test_unexpected_rows_and_repairs_are_named() -> None:
@@ -182,13 +195,14 @@ def test_the_seeds_command_adds_to_its_ledger_what_is_missing(tmp_path: Path) ->
     done = lpcb(*words, "--from", "1", "--to", "1")
     assert done.returncode == 0, done.stderr
     old = json.loads(file.read_text())
-    old["entries"][0]["code"] = "another"
+    old["entries"][0]["claims"] |= {"lemma-A.1": "another"}
     file.write_text(json.dumps(old))
     done = lpcb(*words, "--from", "1", "--to", "2")
     assert "0 of 2 runs have unexpected rows" in done.stdout
     entries = json.loads(file.read_text())["entries"]
-    assert sorted((e["seed"], e["code"]) for e in entries) == sorted(
-        [(1, "another"), (1, rows_hash()), (2, rows_hash())]
+    now = claim_hash("lemma-A.1")
+    assert sorted((e["seed"], e["claims"]["lemma-A.1"]) for e in entries) == sorted(
+        [(1, "another"), (1, now), (2, now)]
     )
     assert all(e["rows"] == 2 and e["random_checks"] == 2 and e["unexpected"] == [] for e in entries)
     before = file.read_bytes()

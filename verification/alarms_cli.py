@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from verification.alarms.bounds import CONFIDENCE, count
-from verification.alarms.ledger import IncompleteError, run_seeds
+from verification.alarms.bounds import CONFIDENCE, count, whole
+from verification.alarms.ledger import IncompleteError, hashes, run_seeds
 from verification.alarms.levels import SEEDS, beyond, measure_levels
 from verification.console import CleanGroup, complain, progress, say, show_table
 from verification.execute import check_jobs
@@ -36,7 +36,7 @@ def seeds(
 ) -> None:
     """Run the quick profile at many root seeds and keep a ledger of unexpected rows.
 
-    Seeds that the ledger holds already, made with this code, are not run again.
+    Claims that the ledger holds already at a seed, made with this code, are not run again.
 
     Exit codes: 0 no row was unexpected, 1 one was, 2 bad input, 3 incomplete (the same command goes on).
 
@@ -50,14 +50,9 @@ def seeds(
         except IncompleteError as error:
             complain(f"Incomplete: {error}. The same command goes on.")
             raise typer.Exit(3) from None
-    show_table(
-        ("seed", "rows", "random checks", "unexpected"),
-        [
-            (str(e["seed"]), str(e["rows"]), str(e["random_checks"]), ", ".join(e["unexpected"]) or "none")
-            for e in entries
-        ],
-    )
-    found = count(entries)
+    runs = whole((e for made in entries.values() for e in made), hashes(claims or []))
+    show_table(("seed", "unexpected"), [(str(s), ", ".join(rows) or "none") for s, rows in runs.items()])
+    found = count(runs.values())
     say(
         f"{found.unexpected} of {found.runs} runs have unexpected rows: "
         f"with {CONFIDENCE:.0%} confidence fewer than {found.bound:.2%} of runs do."

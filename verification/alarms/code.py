@@ -1,8 +1,7 @@
-"""Hashes of the code that verdicts depend on: what a study was measured with is named by them.
+"""Hashes of the code that a claim's verdicts depend on: what a study was measured with is named by them.
 
-Unlike :func:`verification.fingerprint.code_hash` they leave out commands, reports and studies, whose changes
-do not make a measurement stale, and in all files comments and docstrings. :func:`claim_hash` is of one claim
-alone, so that a change elsewhere leaves what was measured of it as it is.
+Unlike :func:`verification.fingerprint.code_hash` they leave out commands, reports, studies and other claims,
+whose changes do not make a measurement stale, and in all files comments and docstrings.
 """
 
 from __future__ import annotations
@@ -48,12 +47,6 @@ def sources() -> dict[str, Path]:
     found += [path for part in PARTS for path in (root / part).rglob("*") if path.suffix in (".py", ".json")]
     named = {path.relative_to(root.parent).as_posix(): path for path in found}
     return {name: named[name] for name in sorted(named) if name not in LEFT_OUT}
-
-
-@lru_cache(maxsize=1)
-def rows_hash() -> str:
-    """Sixteen hexadecimal digits, for all rows together."""
-    return _digest(sources())
 
 
 @lru_cache(maxsize=128)

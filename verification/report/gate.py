@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from verification import baseline
-from verification.alarms.bounds import Count, count
-from verification.alarms.code import rows_hash
+from verification.alarms.bounds import Count, count, earlier, whole
+from verification.alarms.code import claim_hash
 from verification.alarms.reductions import reduced_hash
 from verification.registry import load
 from verification.report.model import false_alarm
@@ -33,7 +33,8 @@ class GateView:
     """The report's section on the gate; studies that were not made are None."""
 
     report: Json
-    code: str
+    code: Mapping[str, str]
+    """The hash of every claim's code, as it is now."""
     ledger: Json | None
     levels: Json | None
     mutants: Json | None
@@ -63,27 +64,26 @@ class GateView:
     @property
     def here(self) -> Count:
         """Whole runs with this code."""
-        return count(e for e in self._whole if e["code"] == self.code)
+        return count(whole(self._entries, self.code).values())
 
     @property
     def elsewhere(self) -> Count:
-        """Whole runs with earlier code."""
-        return count(e for e in self._whole if e["code"] != self.code)
+        """Runs with earlier code, as far as it has changed."""
+        return count(earlier(self._entries, self.code))
 
     @property
     def unexpected(self) -> list[Json]:
-        return [e for e in self._whole if e["unexpected"]]
+        return [e for e in self._entries if e["unexpected"]]
 
     @property
     def seconds_per_run(self) -> float | None:
-        """Of the fastest whole run with the latest code: the one least disturbed by what else was running."""
-        last = self._whole[-1]["code"] if self._whole else None
-        seconds = [e["seconds"] for e in self._whole if e["code"] == last]
+        """Of the fastest run of all claims: the one least disturbed by what else was running."""
+        seconds = [e["seconds"] for e in self._entries if set(e["claims"]) >= set(self.code)]
         return min(seconds, default=None)
 
     @property
-    def _whole(self) -> list[Json]:
-        return [e for e in self.ledger["entries"] if not e["claims"]] if self.ledger else []
+    def _entries(self) -> list[Json]:
+        return self.ledger["entries"] if self.ledger else []
 
     # --- levels ---
 
@@ -158,4 +158,5 @@ class GateView:
 def gate_view(report: Json, studies: Studies | None = None) -> GateView:
     """With the committed studies, unless others are given."""
     found = clean(dict(read_all() if studies is None else studies))
-    return GateView(report, rows_hash(), found["seeds"], found["levels"], found["mutants"])
+    code = {claim: claim_hash(claim) for claim in load().claims}
+    return GateView(report, code, found["seeds"], found["levels"], found["mutants"])
