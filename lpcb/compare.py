@@ -11,7 +11,7 @@ import numpy as np
 from lpcb.arrays import Array, Ints
 from lpcb.baselines import BASELINES
 from lpcb.baselines._rounds import LIMIT as ROUNDS
-from lpcb.boundary import checked
+from lpcb.boundary import check_number, checked, short
 from lpcb.engines import aggregate
 from lpcb.plots import RegretCurve
 from lpcb.problem import Problem
@@ -35,6 +35,20 @@ def scaled_factors(d: int) -> tuple[float, float]:
     coverage.
     """
     return (1e-4, 1e-4) if d <= 2 else (1e-4, 4e-5)
+
+
+def factors_of(scale: tuple[float, float] | None, d: int) -> tuple[float, float]:
+    """``scale`` if it is given, and :func:`scaled_factors` otherwise.
+
+    >>> factors_of(None, 2), factors_of((0.5, 0.25), 2)
+    ((0.0001, 0.0001), (0.5, 0.25))
+    """
+    if scale is None:
+        return scaled_factors(d)
+    if not isinstance(scale, tuple | list) or len(scale) != 2:
+        raise ValueError(f"scale is two factors, (activation, width), not {short(scale)}")
+    activation, width = scale
+    return check_number("activation of scale", activation), check_number("width of scale", width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +161,7 @@ def compare(
     """
     if not 1 <= streamed <= ROUNDS:
         raise ValueError(f"streamed is a number of rounds from 1 to {ROUNDS:.0e}, not {streamed}")
-    factors = scale or scaled_factors(problem.d)
+    factors = factors_of(scale, problem.d)
     runs: dict[str, Callable[[np.random.Generator], Competitor]] = {}
     for name, repairs, factor in (
         ("paper", frozenset[str](), (1.0, 1.0)),

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from scipy import integrate, optimize, stats
 
 from lpcb.arrays import Array
@@ -82,6 +83,19 @@ def test_the_gaussian_mechanism_spends_its_delta_exactly(epsilon: float, delta: 
     assert value == pytest.approx(delta, rel=1e-6)
     assert math.exp(log_delta(epsilon, s)) == pytest.approx(delta, rel=1e-8)
     assert math.exp(log_delta(epsilon, 0.99 * s)) > 1.01 * delta, "one percent less noise is too little"
+
+
+@pytest.mark.parametrize("epsilon", [1e-8, 1e-14, 1e-20])
+@pytest.mark.parametrize("delta", [1e-6, 1e-18])
+def test_wide_noise_spends_its_delta_too(epsilon: float, delta: float) -> None:
+    """Balle & Wang's formula in ball arithmetic: in doubles its two terms are equal there."""
+    before, ctx.prec = ctx.prec, 300
+    try:
+        r, e = arb(gaussian_scale(1.0, epsilon, delta)), arb(epsilon)
+        near, far = (-(sign / (2 * r) - e * r) / arb(2).sqrt() for sign in (1, -1))
+        assert float((near.erfc() - e.exp() * far.erfc()) / 2) == pytest.approx(delta, rel=1e-8)
+    finally:
+        ctx.prec = before
 
 
 def test_the_noise_level_is_that_of_the_promise() -> None:

@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from lpcb.arrays import Array
+from lpcb.boundary import Range, check_fields, short
 from lpcb.problem import Problem
-from lpcb.spec import MAX_HORIZON
+from lpcb.spec import MAX_HORIZON, MIN_ALPHA
+
+Dimension = Annotated[int, Range(1, 10**6)]
+Count = Annotated[int, Range(1, MAX_HORIZON)]
+Alpha = Annotated[float, Range(MIN_ALPHA, 1)]
+Scale = Annotated[float, Range(0, 1e60, "(]")]
+"""Of noise: what MIN_ALPHA can ask for, and its fourth power is still a number."""
+Failure = Annotated[float, Range(0, 1, "(]")]
+
+MAX_NUMBERS = 10**8
+"""Seeds times contexts times actions times d that are held side by side: several arrays of 800 MB."""
+MAX_USERS = 10**9
+"""Users of all seeds together that are drawn one by one: hours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,14 +53,25 @@ class Run:
     def __post_init__(self) -> None:
         _whole("horizon", self.horizon, MAX_HORIZON)
         _whole("seeds", self.seeds, 10**6)
-        if not 0 < self.alpha <= 1:
-            raise ValueError(f"alpha lies in (0, 1], not {self.alpha!r}")
-        if len(self.checkpoints) == 0:
-            raise ValueError("checkpoints must hold at least one number of rounds")
+        check_fields(self)
+        if not MIN_ALPHA <= self.alpha <= 1:
+            raise ValueError(f"alpha lies in (0, 1] and is at least {MIN_ALPHA:g}, not {self.alpha!r}")
+        size = self.problem.features.size
+        if self.seeds * size > MAX_NUMBERS:
+            raise ValueError(
+                f"seeds times {size} features is at most {MAX_NUMBERS:.0e}, not {self.seeds} times"
+            )
+        self._check_checkpoints()
+
+    def _check_checkpoints(self) -> None:
+        if not _in_a_row(self.checkpoints) or len(self.checkpoints) == 0:
+            raise ValueError(
+                f"checkpoints is a list of at least one number of rounds, not {short(self.checkpoints)}"
+            )
         for checkpoint in self.checkpoints:
             _whole("checkpoints", checkpoint, self.horizon)
         if any(b <= a for a, b in zip(self.checkpoints, self.checkpoints[1:], strict=False)):
-            raise ValueError(f"checkpoints must increase, not {list(self.checkpoints)}")
+            raise ValueError(f"checkpoints must increase, not {short(list(self.checkpoints))}")
 
     @property
     def failure(self) -> float:
@@ -63,6 +88,11 @@ class Run:
                 f"horizon {self.horizon} is too long to draw every user; streams end at {limit:.0e}, "
                 "see the aggregate form of the baseline, if it has one"
             )
+        if self.seeds * self.horizon > MAX_USERS:
+            raise ValueError(
+                f"seeds times the horizon of {self.horizon} is at most {MAX_USERS:.0e} where every user is "
+                f"drawn, not {self.seeds} times"
+            )
         return self
 
     def aggregated(self) -> Run:
@@ -76,4 +106,10 @@ class Run:
 
 def _whole(name: str, value: object, high: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= high:
-        raise ValueError(f"{name}: whole numbers from 1 to {high}, not {value!r}")
+        raise ValueError(f"{name}: whole numbers from 1 to {high}, not {short(value)}")
+
+
+def _in_a_row(value: object) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.ndim == 1
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)

@@ -30,7 +30,8 @@ from lpcb.arrays import Array
 from lpcb.baselines._data import Users, summed_cells, users
 from lpcb.baselines._epochs import LIMIT, play_elimination
 from lpcb.baselines._private import intervals
-from lpcb.baselines._run import Curve, Run
+from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale
+from lpcb.boundary import checked
 from lpcb.problem import Problem
 
 NAME = "input_perturbation"
@@ -40,12 +41,14 @@ EXACT = 2**12
 """Users of an epoch up to whom every report is drawn in the aggregate form too."""
 
 
-def l1_sensitivity(d: int) -> float:
+@checked
+def l1_sensitivity(d: Dimension) -> float:
     """Of the whole table under replacement of a user."""
     return 2 * (math.sqrt(d) + 1)
 
 
-def bounds(n: int, d: int, b: float, p: float) -> tuple[float, float]:
+@checked
+def bounds(n: Count, d: Dimension, b: Scale, p: Failure) -> tuple[float, float]:
     """U >= ||W|| and r >= ||xi||, but for probability p, by the derivation above."""
     x = math.log((3 * d * d + 7 * d + 1) / p)
     B = b * (x + math.log(n * (d + 1)))

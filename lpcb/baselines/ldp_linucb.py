@@ -32,7 +32,8 @@ import numpy as np
 from lpcb.arrays import Array, Ints, dot
 from lpcb.baselines._gaussian import gaussian_scale
 from lpcb.baselines._rounds import LIMIT, play
-from lpcb.baselines._run import Curve, Run
+from lpcb.baselines._run import Alpha, Count, Curve, Dimension, Run
+from lpcb.boundary import checked
 from lpcb.problem import Problem
 
 NAME = "ldp_linucb"
@@ -49,11 +50,13 @@ class State(NamedTuple):
     moment: Array
 
 
-def l2_sensitivity(d: int) -> float:
+@checked
+def l2_sensitivity(d: Dimension) -> float:
     return 2.0 if d == 1 else math.sqrt(4.5)
 
 
-def noise_scale(d: int, alpha: float, horizon: int) -> float:
+@checked
+def noise_scale(d: Dimension, alpha: Alpha, horizon: Count) -> float:
     """sigma of the analytic Gaussian mechanism at (alpha, min(1e-6, 1/T))."""
     return gaussian_scale(l2_sensitivity(d), alpha, min(1e-6, 1 / horizon))
 
@@ -100,6 +103,7 @@ def stream(
     checkpoints: Sequence[int],
 ) -> Curve:
     run = Run(problem, horizon, alpha, seeds, rng, checkpoints).streamed(LIMIT)
+    seeds, horizon = run.seeds, run.horizon  # as Python's integers, which do not overflow
     d, sigma, p = problem.d, noise_scale(problem.d, alpha, horizon), run.failure / (3 * horizon)
 
     def score(state: State, phi: Array) -> Array:

@@ -25,7 +25,8 @@ from lpcb.arrays import Array
 from lpcb.baselines._data import Users, grams, moments, summed_cells, users
 from lpcb.baselines._epochs import LIMIT, play_elimination
 from lpcb.baselines._private import intervals, symmetric
-from lpcb.baselines._run import Curve, Run
+from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale
+from lpcb.boundary import checked
 from lpcb.problem import Problem
 from lpcb.sums import laplace_sum
 
@@ -34,12 +35,14 @@ PRIVACY = "alpha-LDP"
 FORM = "epochs of doubling length"
 
 
-def l1_sensitivity(d: int) -> float:
+@checked
+def l1_sensitivity(d: Dimension) -> float:
     """Of the whole table under replacement of a user, for two or more actions."""
     return (1 + math.sqrt(d)) ** 2
 
 
-def bounds(n: int, d: int, b: float, p: float) -> tuple[float, float]:
+@checked
+def bounds(n: Count, d: Dimension, b: Scale, p: Failure) -> tuple[float, float]:
     """U and r of the derivation above; together they fail with probability at most 3 p."""
     x = math.log(d * (d + 3) / 2 / p)
     V = b * math.sqrt(2 * (n + math.sqrt(2 * n * x) + x))
