@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,8 +17,9 @@ from lpcb.spec import MAX_HORIZON, MIN_ALPHA
 Dimension = Annotated[int, Range(1, 10**6)]
 Count = Annotated[int, Range(1, MAX_HORIZON)]
 Alpha = Annotated[float, Range(MIN_ALPHA, 1)]
-Scale = Annotated[float, Range(0, 1e60, "(]")]
-"""Of noise: what MIN_ALPHA can ask for, and its fourth power is still a number."""
+Scale = Annotated[float, Range(0, math.inf, "()")]
+MAX_SCALE = 1e60
+"""More noise than MIN_ALPHA asks for, and its fourth power is still a number."""
 Failure = Annotated[float, Range(0, 1, "(]")]
 
 MAX_NUMBERS = 10**8
@@ -107,6 +109,11 @@ class Run:
 def _whole(name: str, value: object, high: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or not 1 <= value <= high:
         raise ValueError(f"{name}: whole numbers from 1 to {high}, not {short(value)}")
+
+
+def check_scale(b: float) -> None:
+    if float(b) > MAX_SCALE:
+        raise ValueError(f"b is the scale of noise, at most {MAX_SCALE:g}, not {b!r}")
 
 
 def _in_a_row(value: object) -> bool:

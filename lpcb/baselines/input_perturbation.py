@@ -30,7 +30,7 @@ from lpcb.arrays import Array
 from lpcb.baselines._data import Users, summed_cells, users
 from lpcb.baselines._epochs import LIMIT, play_elimination
 from lpcb.baselines._private import intervals
-from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale
+from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale, check_scale
 from lpcb.boundary import checked
 from lpcb.problem import Problem
 
@@ -50,6 +50,7 @@ def l1_sensitivity(d: Dimension) -> float:
 @checked
 def bounds(n: Count, d: Dimension, b: Scale, p: Failure) -> tuple[float, float]:
     """U >= ||W|| and r >= ||xi||, but for probability p, by the derivation above."""
+    check_scale(b)
     x = math.log((3 * d * d + 7 * d + 1) / p)
     B = b * (x + math.log(n * (d + 1)))
     L = 2 * b * math.sqrt(n * x) + b * x

@@ -25,7 +25,7 @@ from lpcb.arrays import Array
 from lpcb.baselines._data import Users, grams, moments, summed_cells, users
 from lpcb.baselines._epochs import LIMIT, play_elimination
 from lpcb.baselines._private import intervals, symmetric
-from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale
+from lpcb.baselines._run import Count, Curve, Dimension, Failure, Run, Scale, check_scale
 from lpcb.boundary import checked
 from lpcb.problem import Problem
 from lpcb.sums import laplace_sum
@@ -44,6 +44,7 @@ def l1_sensitivity(d: Dimension) -> float:
 @checked
 def bounds(n: Count, d: Dimension, b: Scale, p: Failure) -> tuple[float, float]:
     """U and r of the derivation above; together they fail with probability at most 3 p."""
+    check_scale(b)
     x = math.log(d * (d + 3) / 2 / p)
     V = b * math.sqrt(2 * (n + math.sqrt(2 * n * x) + x))
     U = 2 * V * (math.sqrt(d) + math.sqrt(math.log(2 / p)))
