@@ -15,6 +15,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from lpcb.boundary import checked
 from lpcb.compare import PRINTED_PRIVACY, STREAMED, STREAMED_SEEDS, Comparison, Progress, compare
 from lpcb.console import counting, say, show_table, tell
 from lpcb.engines import Run, aggregate, stream
@@ -34,6 +35,7 @@ class Variant(StrEnum):
     repaired = "repaired"
 
 
+@checked
 def horizon_of(text: str, name: str = "horizon") -> int:
     """A horizon such as 1000000 or 1e18."""
     try:

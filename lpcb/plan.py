@@ -11,7 +11,8 @@ import numpy as np
 from lpcb import widths
 from lpcb.arrays import Array
 from lpcb.baselines import BASELINES
-from lpcb.compare import PRINTED_PRIVACY, checkpoints, scaled_factors
+from lpcb.boundary import checked, short
+from lpcb.compare import PRINTED_PRIVACY, checkpoints, factors_of
 from lpcb.engines import aggregate
 from lpcb.plan_search import Algorithm, Need, Played, Search
 from lpcb.problem import Problem
@@ -42,6 +43,7 @@ class Plan:
         return _worst(self.needs[name])
 
 
+@checked
 def plan(
     problems: Sequence[Problem],
     alpha: float = 1.0,
@@ -58,6 +60,7 @@ def plan(
     >>> [need.status for (need,) in needed.values()], f"{needed['repaired'][0].users:.0e}"
     (['reached', 'reached', 'reached', 'reached'], '3e+16')
     """
+    _check_problems(problems)
     if not 0 < target < 1:
         raise ValueError(f"target is a share of uniform play's regret in (0, 1), not {target!r}")
     if seeds < 1:
@@ -87,6 +90,24 @@ def plan(
     )
 
 
+def _check_problems(problems: Sequence[Problem]) -> None:
+    if not isinstance(problems, list | tuple) or not problems:
+        raise ValueError(f"problems is a list of at least one Problem, not {short(problems)}")
+    for one in problems:
+        if not isinstance(one, Problem):
+            raise ValueError(f"problems holds Problems, not {short(one)}")
+        if not (_same(one.features, problems[0].features) and _same(one.weights, problems[0].weights)):
+            raise ValueError("problems have the same contexts, each with a theta of its own")
+    met = problems[0].features[problems[0].weights > 0]
+    if np.linalg.norm(met, axis=-1).max() < widths.SMALLEST:
+        raise ValueError("problems: the features of all contexts are zero, so that there is nothing to learn")
+
+
+def _same(one: Array, other: Array) -> bool:
+    return np.array_equal(one, other)
+
+
+@checked
 def algorithms(
     problem: Problem, alpha: float, scale: tuple[float, float] | None = None
 ) -> tuple[Algorithm, ...]:
@@ -94,7 +115,7 @@ def algorithms(
     kinds = (
         ("paper", PRINTED_PRIVACY, frozenset[str](), None),
         ("repaired", "alpha-LDP", REPAIRS, None),
-        ("scaled", "alpha-LDP", REPAIRS, scale or scaled_factors(problem.d)),
+        ("scaled", "alpha-LDP", REPAIRS, factors_of(scale, problem.d)),
     )
     ours = [_ours(name, privacy, repairs, factors, alpha) for name, privacy, repairs, factors in kinds]
     return (*ours, _not_private(alpha))

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from lpcb.boundary import checked
 from lpcb.console import counting
 from lpcb.files import check_target, deliver, write_atomic
 from lpcb.plan import plan
@@ -19,6 +20,8 @@ from lpcb.problem import Problem, build
 PROBLEMS = ("random", "line", "f")
 """Those with a choice to make and no horizon of their own."""
 DRAWS = 3
+MAX_DRAWS = 1000
+"""Each is planned for by itself, which takes a second or more."""
 
 
 def plan_command(
@@ -69,6 +72,7 @@ def plan_command(
         show(found, written)
 
 
+@checked
 def candidates(base: Problem, theta: str | None, draws: int | None, seed: int) -> list[Problem]:
     """The problem with the given theta, with random ones, or as it is."""
     if theta is not None:
@@ -77,8 +81,8 @@ def candidates(base: Problem, theta: str | None, draws: int | None, seed: int) -
         return [_with(base, _numbers(theta))]
     if draws is None:
         return [base]
-    if draws < 1:
-        raise ValueError(f"draws is at least 1, not {draws}")
+    if not 1 <= draws <= MAX_DRAWS:
+        raise ValueError(f"draws is at least 1 and at most {MAX_DRAWS}, not {draws}")
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((draws, base.d))
     return [_with(base, v / np.linalg.norm(v)) for v in vectors]

@@ -17,12 +17,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from scipy.optimize import brentq
 
 from lpcb.arrays import Array, Ints
+from lpcb.boundary import Range, checked
 from lpcb.problem import Problem
 from lpcb.spec import MAX_HORIZON
 
@@ -141,8 +142,13 @@ class Search:
         )
 
 
+@checked
 def crossing(
-    reached: Callable[[float], bool], guess: float, low: float, high: float, step: float = RESOLUTION
+    reached: Callable[[float], bool],
+    guess: float,
+    low: float,
+    high: float,
+    step: Annotated[float, Range(1e-9, 1e9)] = RESOLUTION,
 ) -> tuple[float | None, float | None]:
     """(x that misses, x that reaches) at most ``step`` apart, found outwards from ``guess``.
 
@@ -153,6 +159,8 @@ def crossing(
     >>> crossing(lambda x: True, 5.0, 0.0, 10.0), crossing(lambda x: False, 5.0, 0.0, 10.0)
     ((None, 0.0), (10.0, None))
     """
+    if not -1e9 <= low <= guess <= high <= 1e9:
+        raise ValueError(f"guess lies between low and high, at most 1e9 in size, not {low}, {guess}, {high}")
     inward = reached(guess)
     near, stop = guess, (low if inward else high)
     for far in _steps(guess, stop, step):
@@ -178,7 +186,8 @@ def _steps(start: float, stop: float, step: float) -> Iterator[float]:
         yield stop
 
 
-def moved(d: int, x: float) -> float:
+@checked
+def moved(d: Annotated[int, Range(1, 10**6)], x: Annotated[float, Range(-1000, 1000)]) -> float:
     """The factor on all constants with which 2^62 users stand for 2^x; 1 where they can be simulated.
 
     >>> moved(2, 40.0), round(moved(2, 64.0), 3)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from lpcb.arrays import Array
+from lpcb.boundary import Range, checked
 from lpcb.console import say, show_table, tell
 from lpcb.plan import Plan
 from lpcb.plan_search import RESOLUTION, Algorithm, Need
@@ -229,7 +230,8 @@ def _print_width(found: Plan) -> None:
     show_table(("step", "factor", "mean width", ""), rows, title, frozenset({"factor", "mean width"}))
 
 
-def amount(x: float) -> str:
+@checked
+def amount(x: Annotated[float, Range(0, math.inf, "[)")]) -> str:
     """A number of users for reading.
 
     >>> amount(1448), amount(8.3e9), amount(1.34e19)

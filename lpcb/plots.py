@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from lpcb.arrays import Array, Ints
+from lpcb.boundary import Range, check_fields, checked, numbers_of, short
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,20 +27,58 @@ class RegretCurve:
     regret: Array
     dashed: bool = False
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+        object.__setattr__(self, "rounds", _rising(self.rounds))
+        if not self.label.strip() or self.label.startswith("_"):
+            raise ValueError(f"label is text that a legend shows, not {self.label!r}")
+        shape = np.shape(self.regret)
+        if len(shape) != 2 or shape[0] == 0 or shape[1] != len(self.rounds):
+            raise ValueError(f"regret has shape (seeds, {len(self.rounds)}), a column a round, not {shape}")
+        if not np.isfinite(self.regret).all():
+            raise ValueError("regret holds finite numbers")
 
-def share_svg(curves: Sequence[RegretCurve], target: float, title: str) -> str:
+
+def _rising(rounds: Ints | Array) -> Ints | Array:
+    numbers = numbers_of("rounds", rounds, copy=False)
+    if numbers.ndim != 1 or not len(numbers) or not ((numbers > 0) & (numbers < np.inf)).all():
+        raise ValueError(f"rounds are positive numbers in a row, at least one, not {short(rounds)}")
+    if not (np.diff(numbers) >= 0).all():
+        raise ValueError(f"rounds do not decrease, as in {short(rounds)}")
+    return rounds if isinstance(rounds, np.ndarray) else numbers
+
+
+def _check_curves(curves: Sequence[RegretCurve], least: int) -> None:
+    if not isinstance(curves, list | tuple) or len(curves) < least:
+        raise ValueError(f"curves is a list of at least {least} RegretCurve, not {short(curves)}")
+    for curve in curves:
+        if not isinstance(curve, RegretCurve):
+            raise ValueError(f"curves holds RegretCurves, not {short(curve)}")
+
+
+def _plain(text: str) -> str:
+    """``text`` as it stands: dollars start no formula, and what XML cannot hold is replaced."""
+    shown = (sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text)
+    return "".join(shown).replace("$", r"\$")
+
+
+@checked
+def share_svg(curves: Sequence[RegretCurve], target: Annotated[float, Range(0, 1)], title: str) -> str:
     """Regret as a share of uniform play's against users: median over seeds, shaded from end to end."""
+    _check_curves(curves, 0)
     with _style():
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.add_subplot(xscale="log")
         for curve in curves:
             middle = np.median(curve.regret, axis=0)
-            (line,) = axes.plot(curve.rounds, middle, "--" if curve.dashed else "-", label=curve.label)
+            (line,) = axes.plot(
+                curve.rounds, middle, "--" if curve.dashed else "-", label=_plain(curve.label)
+            )
             low, high = curve.regret.min(axis=0), curve.regret.max(axis=0)
             axes.fill_between(curve.rounds, low, high, alpha=0.25, color=line.get_color(), linewidth=0)
             axes.plot(curve.rounds[-1], middle[-1], "o", color=line.get_color())
         axes.axhline(target, color="0.4", linestyle=":", label=f"target {target:g}")
-        axes.set(xlabel="users", ylabel="regret so far / uniform play's", title=title, ylim=(0, None))
+        axes.set(xlabel="users", ylabel="regret so far / uniform play's", title=_plain(title), ylim=(0, None))
         axes.grid(alpha=0.3)
         axes.legend(fontsize="small")
         return _svg(figure)
@@ -55,6 +94,7 @@ COLOURS = (
 MARKERS = "osD^v<>phd8"
 
 
+@checked
 def last_exponent(rounds: Ints | Array, regret: Array) -> float | None:
     """Slope of ln regret in ln rounds over the last :data:`DECADES`; None where there is too little to fit.
 
@@ -62,32 +102,39 @@ def last_exponent(rounds: Ints | Array, regret: Array) -> float | None:
     >>> round(last_exponent(t, 3 * t**0.75), 6)
     0.75
     """
+    rounds = _rising(rounds)
+    if np.shape(regret) != rounds.shape or not np.isfinite(regret).all():
+        raise ValueError(f"regret is a finite number for each of the rounds, not {short(regret)}")
     late = (rounds >= rounds[-1] / 10**DECADES * (1 - 1e-9)) & (regret > 0)
-    if late.sum() < 3:
-        return None
     x, y = np.log(np.asarray(rounds, dtype=np.float64)[late]), np.log(regret[late])
+    if len(np.unique(x)) < 3:
+        return None
     return float(np.cov(x, y)[0, 1] / np.var(x, ddof=1))
 
 
+@checked
 def regret_svg(curves: Sequence[RegretCurve], title: str) -> str:
     """Log-log plot: median over seeds, shaded from the smallest to the largest. Reproducible text."""
+    _check_curves(curves, 1)
     with _style():
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         axes = figure.add_subplot(xscale="log", yscale="log")
         for curve in curves:
-            _draw(axes, curve, 1e-3, label=curve.label)
-        axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=title)
+            _draw(axes, curve, 1e-3, label=_plain(curve.label))
+        axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=_plain(title))
         axes.grid(alpha=0.3)
         axes.legend()
         return _svg(figure)
 
 
+@checked
 def comparison_svg(curves: Sequence[RegretCurve], title: str) -> str:
     """:func:`regret_svg` for many curves, with thin guides of slope 1/2, 3/4 and 1 and fitted exponents.
 
     Curves that lie on each other stay visible: later ones are thinner, and markers, above all lines, stand at
     different rounds.
     """
+    _check_curves(curves, 1)
     with _style():
         figure = Figure(figsize=(10, 5.2), layout="constrained")
         axes = figure.add_subplot(xscale="log", yscale="log")
@@ -95,7 +142,9 @@ def comparison_svg(curves: Sequence[RegretCurve], title: str) -> str:
         handles = []
         for i, curve in enumerate(curves):
             exponent = last_exponent(curve.rounds, np.median(curve.regret, axis=0))
-            label = curve.label + (", none" if exponent is None else f"  {round(exponent, 2) + 0.0:.2f}")
+            label = _plain(curve.label) + (
+                ", none" if exponent is None else f"  {round(exponent, 2) + 0.0:.2f}"
+            )
             colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
             thick = 4.0 - 2.6 * i / max(1, many - 1)
             line = _draw(axes, curve, floor, color=colour, linewidth=thick, zorder=2 + i / many)
@@ -108,7 +157,7 @@ def comparison_svg(curves: Sequence[RegretCurve], title: str) -> str:
             axes.plot(*_marks(curve, floor, span, (i + 0.5) / many), linestyle="", zorder=4, **look)
             shown: dict[str, Any] = {"linestyle": line.get_linestyle(), "linewidth": thick, "label": label}
             handles.append(Line2D([], [], **look, **shown))
-        axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=title)
+        axes.set(xlabel="rounds", ylabel="cumulative regret (median, range over seeds)", title=_plain(title))
         axes.grid(alpha=0.2)
         _guides(axes, curves, floor, span)
         for name, dashed, place in (("private", False, "upper"), ("not private", True, "lower")):

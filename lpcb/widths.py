@@ -8,14 +8,18 @@ import numpy as np
 from scipy.special import ndtri
 
 from lpcb.arrays import Array, Ints
+from lpcb.boundary import checked
 from lpcb.lplr.update import mechanisms
 from lpcb.partition import edges, enter
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRED, Spec
 
+SMALLEST = 1e-60
+"""Shorter vectors count as zero: the squares of their inverses would overflow."""
 SOURCES = ("sampling", "count", "vector", "matrix", "interval batch")
 
 
+@checked
 def split(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float]:
     """Mean over contexts and actions of each width, in order; each line includes the ones it names.
 
@@ -46,6 +50,7 @@ def split(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float
     return steps
 
 
+@checked
 def shares(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, float]:
     """What part of the mean variance behind "sampling and privacy" each of :data:`SOURCES` has; sums to 1.
 
@@ -63,11 +68,15 @@ def shares(problem: Problem, horizon: int, alpha: float = 1.0) -> dict[str, floa
 
 
 def _setting(problem: Problem, horizon: int, alpha: float) -> tuple[Spec, Array, Array, Ints]:
-    """The specification, and every (context, action) as a point: features, chance, action."""
+    """The specification, and every (context, action) that can occur as a point: features, chance, action."""
     spec = REPAIRED(d=problem.d, actions=problem.actions, horizon=horizon, alpha=alpha)
     K, A, d = problem.features.shape
     action = np.tile(np.arange(A, dtype=np.int64), K)
-    return spec, problem.features.reshape(-1, d), np.repeat(problem.weights / A, A), action
+    chance = np.repeat(problem.weights / A, A)
+    met = chance > 0  # a bin that nobody enters has no width
+    phi = problem.features.reshape(-1, d)[met]
+    long = np.linalg.norm(phi, axis=1, keepdims=True) >= SMALLEST
+    return spec, np.where(long, phi, 0.0), chance[met], action[met]
 
 
 def _last(spec: Spec) -> int:

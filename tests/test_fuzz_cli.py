@@ -30,9 +30,10 @@ NUMBER = 3
 """
 NUMBERS = ["nan", "inf", "-1", "0", "1e-320", "1e400", "x", "", "0.5"]
 WHOLE = ["-1", "0", "x", "1.5", "", "99999999999999999999", "nan"]
-PLACES = ["{tmp}/out.json", "{tmp}", "{tmp}/no/such/out.json", "/dev/null/x"]
-PLOTS = [place.replace(".json", ".svg") for place in PLACES]
-FILES = ["{tmp}/none.json", "{tmp}/broken.json", "{tmp}", "/dev/null"]
+TARGETS = ["{tmp}/out.json", "{tmp}", "{tmp}/no/such/out.json", "/dev/null/x"]
+PLOTS = [place.replace(".json", ".svg") for place in TARGETS]
+PLACES = [*TARGETS, "-"]
+FILES = ["{tmp}/none.json", "{tmp}/broken.json", "{tmp}/list.json", "{tmp}/rows.json", "{tmp}", "/dev/null"]
 MODULES = ["no_such_module", "{tmp}/none.py", "{tmp}/coin.py", "", "a..b"]
 JOBS = ["0", "-2", "x", "1"]  # not thousands: those would be started
 SEEDS = ["-1", "x", "3", "99999999999999999999", "1.5"]
@@ -54,7 +55,7 @@ COMMANDS: dict[str, tuple[list[str], Odd]] = {
             "out": ["{tmp}/run", "{tmp}/broken.json", "/dev/null/x"],
             "jobs": JOBS,
             "seed": SEEDS,
-            "executor": ["local", "x", "dask://", "dask://:x"],
+            "executor": ["local", "in-process", "x", "", "dask://", "dask://:x"],
             "resume": FLAG,
             "show_list": FLAG,
             "modules": MODULES,
@@ -67,14 +68,14 @@ COMMANDS: dict[str, tuple[list[str], Odd]] = {
     "gate": (
         ["--claims", SYNTHETIC, "--jobs", "1", "--quiet", "--baseline", "{tmp}/mine.json", "toy-gram"],
         {
-            "claims": ["toy-gram", "no-such-claim", ""],
-            "profile": ["quick", "x"],
+            "claims": ["toy-gram", "no-such-claim", "", "<script>"],
+            "profile": ["quick", "x", ""],
             "update_baseline": FLAG,
             "report": FILES,
             "jobs": JOBS,
             "seed": SEEDS,
             "modules": MODULES,
-            "baseline_file": ["{tmp}/broken.json", "{tmp}", "{tmp}/mine.json"],
+            "baseline_file": [*FILES, "{tmp}/mine.json"],
             "quiet": FLAG,
             "json_file": PLACES,
         },
@@ -157,32 +158,34 @@ COMMANDS: dict[str, tuple[list[str], Odd]] = {
         },
     ),
     "mutants": (
-        ["--list"],  # a mutant that is run takes seconds; tests/test_mutants.py runs some
+        # Jobs that are refused after all else: a mutant takes seconds; tests/test_mutants.py runs some.
+        ["level-off-by-one", "--jobs", "0"],
         {
-            "names": ["level-off-by-one", "x", ""],
+            "names": ["level-off-by-one", "x", "", "<script>"],
             "show_list": FLAG,
             "full": FLAG,
-            "json_file": ["{tmp}/out.json"],
-            "jobs": JOBS,
+            "json_file": PLACES,
+            "jobs": ["0", "-2", "x", "", "1.5"],
             "module": [*MODULES, SYNTHETIC],
             "quiet": FLAG,
         },
     ),
     "plan": (
-        ["--problem", "f", "--seeds", "1", "--target", "2"],  # a target that is refused after all else
+        # One action: there is nothing to learn, which takes no time; tests/test_fuzz_runs.py plans for two.
+        ["--problem", "random", "--d", "1", "--actions", "1", "--seeds", "1"],
         {
             "contexts": ["{tmp}/none.csv", "{tmp}/broken.csv", "{tmp}"],
             "problem": ["random", "line", "f", "x", ""],
-            "d": ["1", "13", *WHOLE],
-            "actions": ["2", "10001", *WHOLE],
+            "d": ["2", "13", *WHOLE],
+            "actions": ["1", "10001", *WHOLE],
             "size": ["2", "99999999999", *WHOLE],
             "alpha": ["0.5", *NUMBERS],
-            "target": ["2", "nan", "-1", "0", "x", "inf"],
-            "theta": ["0.6,-0.8", "1,1", "x", "", "nan,0"],
-            "draws": ["1", "0", "-1", "x"],
-            "activation": NUMBERS,
-            "width": NUMBERS,
-            "seeds": ["1", *WHOLE],
+            "target": ["0.9", "2", *NUMBERS],
+            "theta": ["0.5", "-1", "0.6,-0.8", "1,1", "x", "", "nan", "nan,0"],
+            "draws": ["2", "1001", "99999999999", *WHOLE],
+            "activation": ["1e-4", *NUMBERS],
+            "width": ["1e-4", *NUMBERS],
+            "seeds": ["2", *WHOLE],
             "seed": SEEDS,
             "json_file": PLACES,
             "plot": PLOTS,
@@ -195,13 +198,13 @@ COMMANDS: dict[str, tuple[list[str], Odd]] = {
             "first": ["1", *WHOLE],
             "last": ["1", *WHOLE],
             "jobs": JOBS,
-            "file": PLACES,
+            "file": [*TARGETS, *FILES],
             "quiet": FLAG,
         },
     ),
     "alarms levels": (
         ["no-such-claim", "--file", "{tmp}/ledger.json", "--quiet"],
-        {"claims": ["x", ""], "most": ["1", *WHOLE], "jobs": JOBS, "file": PLACES, "quiet": FLAG},
+        {"claims": ["x", ""], "most": ["1", *WHOLE], "jobs": JOBS, "file": [*TARGETS, *FILES], "quiet": FLAG},
     ),
 }
 EXAMPLES = dict.fromkeys(COMMANDS, (10, 400)) | dict.fromkeys(("verify", "gate", "mutants"), (3, 100))
@@ -234,6 +237,10 @@ def test_every_command_and_option_is_tried() -> None:
     assert set(COMMANDS) == set(FOUND)
     for command, (_, odd) in COMMANDS.items():
         assert set(odd) == set(parameters(command)), command
+        for name, parameter in parameters(command).items():
+            switch = bool(getattr(parameter, "is_flag", False))
+            assert (odd[name] is FLAG) == switch, (command, name)
+            assert switch or len(set(odd[name])) > 1, (command, name)
 
 
 def line(command: str, chosen: dict[str, str], tmp: Path) -> list[str]:
@@ -260,6 +267,8 @@ def test_odd_words_end_cleanly(command: str, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     (tmp_path / "coin.py").write_text(COIN)
     (tmp_path / "broken.json").write_text('{"schema": 1, "rows": [')
+    (tmp_path / "list.json").write_text("[]")
+    (tmp_path / "rows.json").write_text('{"schema": 1, "rows": [{}], "repairs": 3, "complete": true}')
     (tmp_path / "broken.csv").write_text("context,action,x\na,0\n")
 
     @cases(*EXAMPLES[command])
@@ -279,6 +288,8 @@ def try_one(command: str, chosen: dict[str, str], tmp: Path) -> None:
     assert "Traceback" not in said.output, shown
     if said.exit_code == 2:
         assert names_something(said.output, command, words), (shown, said.output)
+    if said.exit_code in (0, 1) and chosen.get("json_file") == "-":
+        json.loads(said.stdout, parse_constant=lambda constant: pytest.fail(f"{constant}: {shown}"))
     target = tmp / "out.json"
     if target.is_file():
         json.loads(target.read_text(), parse_constant=lambda constant: pytest.fail(f"{constant}: {shown}"))
@@ -290,4 +301,45 @@ def names_something(output: str, command: str, words: list[str]) -> bool:
     known = [p.opts[0].lstrip("-") for p in parameters(command).values()] + list(parameters(command))
     known += [p.metavar for p in parameters(command).values() if p.metavar]
     known += [word for word in words if word]
+    known += [repr(str(Path(word))) for word in words]  # as messages show a file's name
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.IGNORECASE) for name in known)
+
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+"""Whatever a shell can hand over, and a zero byte, which it cannot."""
+
+
+WRITTEN = {"out", "json_file", "plot", "file"}
+RUN = {"modules", "module", "randomizer"}
+
+
+def worded(command: str) -> list[str]:
+    """Options that take any text; not those that could write anywhere, or run what they find."""
+    _, odd = COMMANDS[command]
+    return [name for name in odd if odd[name] is not FLAG and name not in WRITTEN | RUN]
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if worded(command)])
+def test_any_text_ends_cleanly(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "coin.py").write_text(COIN)
+    _, odd = COMMANDS[command]
+    needed = {n: odd[n][0] for n, p in parameters(command).items() if p.required and odd[n] is not FLAG}
+
+    @cases(*EXAMPLES[command])
+    @given(name=st.sampled_from(worded(command)), text=TEXT)
+    def run(name: str, text: str) -> None:
+        try_one(command, needed | {name: text}, tmp_path)
+
+    run()
+
+
+@pytest.mark.parametrize("study", ["seeds", "levels"])
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 1', '{"schema": 1, "runs": 3}', "null"])
+def test_a_damaged_ledger_is_named_before_the_work(study: str, content: str, tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.json"
+    ledger.write_text(content)
+    said = RUNNER.invoke(app, ["alarms", study, "lemma-4.2-psi", "--file", str(ledger), "--quiet"])
+    assert said.exit_code == 2, said.output
+    assert "ledger.json" in said.output
+    assert ledger.read_text() == content

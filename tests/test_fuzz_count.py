@@ -42,5 +42,5 @@ def test_counting_sees_the_properties(module: str) -> None:
 def test_a_thorough_run_tries_enough_cases() -> None:
     """Steps of the server under fire are not counted, only its runs would be."""
     commands = sum(many for _, many in EXAMPLES.values())
-    modules = ("test_fuzz_evidence", "test_fuzz_lpcb", "test_fuzz_audit")
+    modules = ("test_fuzz_evidence", "test_fuzz_lpcb", "test_fuzz_runs", "test_fuzz_audit")
     assert sum(map(thorough, modules)) + commands >= WANTED

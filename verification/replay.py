@@ -18,6 +18,8 @@ from verification.verdict import PROFILES
 
 KEYS = {"claim", "variant", "profile", "seed", "without", "check", "evidence", "input"}
 
+TEXTS = ("claim", "variant", "profile", "check", "evidence")
+
 FIRST = ("verdict", "value", "bound", "interval", "counterexample")
 """What a reader looks for."""
 
@@ -47,7 +49,9 @@ def replay(target: str, report: Path, registry: Registry) -> list[Pair]:
     row = find_row(found, target)
     if row["counterexample"] is not None:
         example = _checked(row["counterexample"], str(report))
-        kept = next(e for e in row["evidence"] if e["check"] == example["evidence"])
+        kept = next((e for e in row["evidence"] if e["check"] == example["evidence"]), None)
+        if kept is None:
+            raise ValueError(f"{report}: row {target!r} has no evidence {example['evidence']!r}")
         return _pairs(example["evidence"], kept, _run_example(example, registry))
     claim = registry.claim(row["id"])
     fresh_row = run_row(claim, row["variant"], found["profile"], found["seed"])
@@ -82,9 +86,7 @@ def _run_example(example: Mapping[str, Any], registry: Registry) -> Mapping[str,
     claim.text(example["variant"])
     if example["profile"] not in PROFILES:
         raise ValueError(f"profile is one of {', '.join(PROFILES)}, not {example['profile']!r}")
-    setting = Setting(
-        example["variant"], example["profile"], int(example["seed"]), frozenset(example["without"])
-    )
+    setting = Setting(example["variant"], example["profile"], example["seed"], frozenset(example["without"]))
     finding = plain(run_check(check, Context(claim.id, setting)))
     return next((e for e in finding["evidence"] if e["check"] == example["evidence"]), {})
 
@@ -109,6 +111,12 @@ def _read_example(path: Path) -> Mapping[str, Any]:
 def _checked(example: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(example, dict) or set(example) != KEYS:
         raise ValueError(f"{where} holds no counterexample; it has the keys {', '.join(sorted(KEYS))}")
-    if not isinstance(example["without"], list) or not isinstance(example["seed"], int):
-        raise ValueError(f"{where}: seed is a whole number and without a list of repairs")
+    for name in TEXTS:
+        if not isinstance(example[name], str):
+            raise ValueError(f"{where}: {name} is text, not {example[name]!r}")
+    without, seed = example["without"], example["seed"]
+    if not isinstance(without, list) or not all(isinstance(repair, str) for repair in without):
+        raise ValueError(f"{where}: without is a list of repairs, not {without!r}")
+    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+        raise ValueError(f"{where}: seed is a whole number of at least 0, not {seed!r}")
     return example
