@@ -89,7 +89,7 @@ def end_cleanly(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@cases(15, 1000)
+@cases(8, 1000)
 @given(data=st.data())
 def test_damaged_reports_are_read_or_named(
     command: str, good: Path, tmp_path: Path, data: st.DataObject
@@ -102,7 +102,7 @@ def test_damaged_reports_are_read_or_named(
     end_cleanly([word.format(**files) for word in COMMANDS[command]])
 
 
-@cases(30, 2000)
+@cases(20, 2000)
 @given(data=st.data())
 def test_damaged_counterexamples_are_replayed_or_named(
     good: Path, tmp_path: Path, data: st.DataObject

@@ -161,7 +161,7 @@ def test_odd_curves_and_titles_are_drawn_as_svg(name: str, data: st.DataObject) 
         assert ElementTree.fromstring(drawn).tag.endswith("svg")
 
 
-@cases(6, 300)
+@cases(3, 300)
 @given(data=st.data())
 def test_odd_comparisons(data: st.DataObject) -> None:
     words: Strategies = {"problem": problems, "horizon": horizon, "alpha": alpha, "scale": scale}
@@ -229,3 +229,35 @@ def test_a_fit_of_sound_values_of_every_size(data: st.DataObject) -> None:
     f_hat, delta = oracle(*engine.points(one, 2))
     assert np.isfinite(f_hat).all()
     assert ((delta >= 0) & (delta <= 2)).all()
+
+
+def linucb(**odd: Any) -> Any:
+    good = {"problem": PROBLEM, "horizon": 100, "alpha": 0.5, "seeds": 1, "rng": np.random.default_rng(0)}
+    return BASELINES["linucb"].stream(*(good | {"checkpoints": [100]} | odd).values())
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: linucb(checkpoints=None), "checkpoints"),
+        (lambda: linucb(problem=None), "problem"),
+        (lambda: linucb(rng=0), "rng"),
+        (lambda: linucb(alpha="x"), "alpha"),
+        (lambda: linucb(alpha=1e-100), "alpha"),
+        (lambda: linucb(seeds=10**6, horizon=10**6), "seeds"),
+        (lambda: compare.compare(PROBLEM, 10**6, scale=[]), "scale"),
+        (lambda: plan.plan([ZERO]), "features"),
+        (lambda: plan.plan([ONE_ACTION], seeds=math.nan), "seeds"),
+        (lambda: plan_cli.candidates(PROBLEM, None, 99999999999, 0), "draws"),
+        (lambda: plan_search.crossing(lambda x: True, 5.0, 0.0, 10.0, 0.0), "step"),
+    ],
+)
+def test_what_was_no_error_of_a_name_once_is_one(call: Callable[[], Any], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_contexts_that_never_occur_have_no_width() -> None:
+    """Their bins are empty: 0 times infinity was NaN."""
+    found = widths.split(SOME_NEVER, 10**6)
+    assert all(0 < width < math.inf for width in found.values())
