@@ -29,7 +29,9 @@ class Range:
     high: float
     ends: str = "[]"
 
-    def __contains__(self, value: float) -> bool:
+    def __contains__(self, value: float | np.floating[Any]) -> bool:
+        if isinstance(value, np.floating):  # compared as float32, an end such as 1e300 would overflow
+            value = float(value)
         above = self.low < value or (self.ends[0] == "[" and value == self.low)
         return above and (value < self.high or (self.ends[1] == "]" and value == self.high))
 
@@ -228,6 +230,16 @@ def fits(inner: tuple[int, ...], outer: tuple[int, ...]) -> bool:
     """
     pairs = zip(reversed(inner), reversed(outer), strict=False)
     return len(inner) <= len(outer) and all(i in (1, o) for i, o in pairs)
+
+
+def check_broadcast(**arrays: Any) -> None:
+    """Refuses arrays whose shapes do not fit each other, by their names."""
+    shapes = {name: np.shape(array) for name, array in arrays.items()}
+    try:
+        np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        found = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+        raise ValueError(f"shapes fit each other, not {found}") from None
 
 
 def short(value: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints, dot, read_only
 from lpcb.boundary import checked, kind, numbers_of, short
-from lpcb.spec import Spec
+from lpcb.spec import Spec, check_spec
 
 MAX_KEYS = 10**8
 """More bins than this are not listed: their keys alone would fill a gigabyte."""
@@ -26,8 +26,7 @@ def edges(spec: Spec) -> Array:
     >>> edges(Spec(d=1, actions=2, horizon=256, beta=0.25))
     array([1.    , 0.25  , 0.0625])
     """
-    if not isinstance(spec, Spec):
-        raise ValueError(f"spec is a Spec, not {short(spec)}")
+    check_spec(spec)
     return np.asarray(spec.gamma ** -np.arange(spec.M + 1, dtype=np.float64))
 
 
@@ -123,8 +122,7 @@ def enter(spec: Spec, phi: Array, oracle: Ints) -> Routed:
         phi = numbers_of("phi", phi)
     if not (type(oracle) is np.ndarray and oracle.dtype == np.int64):
         oracle = _whole("oracle", oracle)
-    if not isinstance(spec, Spec):
-        raise ValueError(f"spec is a Spec, not {short(spec)}")
+    check_spec(spec)
     if np.ndim(phi) != 2 or np.shape(phi)[1] != spec.d or np.shape(oracle) != np.shape(phi)[:1]:
         shapes = f"{np.shape(phi)} and {np.shape(oracle)}"
         raise ValueError(f"phi has shape (points, {spec.d}) and oracle (points,), not {shapes}")
@@ -151,4 +149,6 @@ def descend(spec: Spec, at: Routed, bins: Bins, eta: Array) -> Routed:
 
 def prediction(spec: Spec, total: Array) -> Array:
     """The prediction subtracted from y and returned as f_hat; `residual-range` clips it to [-1, 1]."""
+    check_spec(spec)
+    total = numbers_of("total", total, copy=False)
     return np.clip(total, -1.0, 1.0) if spec.has("residual-range") else total

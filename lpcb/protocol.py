@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lpcb.arrays import Array, Ints, group_sum
-from lpcb.boundary import checked
+from lpcb.boundary import check_number, checked, numbers_of, short
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import Oracle, parents_of
 from lpcb.lplr.pcr import Components, pcr
@@ -25,7 +25,7 @@ from lpcb.lplr.update import Statistics, UpdateMechanisms, mechanisms, statistic
 from lpcb.mechanisms import Laplace
 from lpcb.partition import Bins, Routed, descend, enter, layer_keys
 from lpcb.problem import TOLERANCE
-from lpcb.spec import Spec
+from lpcb.spec import Spec, check_spec
 
 Phase = Literal["update", "interval"]
 VERSION = 1
@@ -125,12 +125,26 @@ class View:
         return True
 
 
+def _check_view(view: View) -> None:
+    if not isinstance(view, View):
+        raise ValueError(f"view is a View, not {short(view)}")
+
+
+def _check_id(name: str, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{name} is a whole number of at least 0, not {short(value)}")
+
+
 @dataclass(frozen=True)
 class Client:
     """One user. Raw data goes in, a report comes out."""
 
     id: int
     spec: Spec
+
+    def __post_init__(self) -> None:
+        _check_id("id", self.id)
+        check_spec(self.spec)
 
     @checked
     def report(self, view: View, phi: ArrayLike, action: int, y: float, rng: np.random.Generator) -> Report:
@@ -155,22 +169,26 @@ class Client:
 
     def errors(self, view: View, phi: ArrayLike, action: int, y: float) -> Array:
         """The table of an interval batch before noise. Never leaves the client."""
+        _check_view(view)
         if view.components is None:
-            raise ValueError("the interval batch comes after the update batch")
+            raise ValueError("view is of an update batch: the interval batch comes after it")
         at, _ = self._route(view, phi, action, y)
         rows = np.searchsorted(view.keys, at.keys)
         share = ci.error_share(at, rows, view.components)
         return group_sum(share, rows, len(view.keys))[view.components.active]
 
     def _route(self, view: View, phi: ArrayLike, action: int, y: float) -> tuple[Routed, Array]:
+        _check_view(view)
         spec = view.spec
-        vector = np.asarray(phi, dtype=np.float64)
+        known = type(phi) is np.ndarray and phi.dtype == np.float64  # NaN has no norm of at most 1
+        vector = np.asarray(phi) if known else numbers_of("phi", phi)
         if vector.shape != (spec.d,) or not np.linalg.norm(vector) <= 1 + TOLERANCE:
             raise ValueError(f"phi is a vector of {spec.d} numbers with norm at most 1; shape {vector.shape}")
-        if not -1 <= y <= 1:
+        if not -1 <= check_number("y", y) <= 1:
             raise ValueError(f"y lies in [-1, 1], not {y!r}")
-        if not isinstance(action, (int, np.integer)) or not 0 <= action < spec.actions:
-            raise ValueError(f"action is one of 0..{spec.actions - 1}, not {action!r}")
+        whole = isinstance(action, int | np.integer) and not isinstance(action, bool)
+        if not whole or not 0 <= action < spec.actions:
+            raise ValueError(f"action is one of 0..{spec.actions - 1}, not {short(action)}")
         if spec.has("joint-actions"):
             points, oracle, rewards = vector[None, :], np.array([action]), np.array([float(y)])
         else:
@@ -188,6 +206,7 @@ class Server:
     """Sums reports batch by batch and fits layer by layer. Its state is a function of the reports alone."""
 
     def __init__(self, spec: Spec) -> None:
+        check_spec(spec)
         self.spec = spec
         self.ids: set[int] = set()
         self.oracles: list[Oracle] = []
@@ -218,22 +237,28 @@ class Server:
 
     def replay(self, reports: Iterable[Report]) -> Server:
         """Receives all ``reports`` in order; returns itself."""
+        if not isinstance(reports, Iterable):
+            raise ValueError(f"reports are one Report after another, not {short(reports)}")
         for report in reports:
             self.receive(report)
         return self
 
     def _check(self, report: Report) -> None:
+        if not isinstance(report, Report):
+            raise ValueError(f"report is a Report, not {short(report)}")
         view = self.view
         where = (report.epoch, report.layer, report.phase)
         if where != (view.epoch, view.layer, view.phase):
             wanted = f"epoch {view.epoch}, layer {view.layer}, phase {view.phase}"
             raise ValueError(f"report for (epoch, layer, phase) = {where!r}; this batch is {wanted}")
-        if not isinstance(report.id, int) or isinstance(report.id, bool) or report.id < 0:
-            raise ValueError(f"report id is a whole number of at least 0, not {report.id!r}")
+        _check_id("report id", report.id)
         if report.id in self.ids:
             raise ValueError(f"report id {report.id} was received before")
+        if not isinstance(report.tables, dict):
+            raise ValueError(f"report holds tables by name, not {short(report.tables)}")
         if set(report.tables) != set(view.shapes):
-            raise ValueError(f"report holds tables {sorted(report.tables)}, expected {sorted(view.shapes)}")
+            found = short(list(report.tables))  # names may be of any kind, which cannot be sorted
+            raise ValueError(f"report holds tables {found}, expected {sorted(view.shapes)}")
         for name, shape in view.shapes.items():
             table = report.tables[name]
             if not isinstance(table, np.ndarray) or table.shape != shape or table.dtype != np.float64:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from lpcb.boundary import check_number, short
 
 REPAIRS: frozenset[str] = frozenset(
@@ -58,18 +60,18 @@ class Spec:
     repairs: frozenset[str] = field(default=REPAIRS)
 
     def __post_init__(self) -> None:
-        _whole("d", self.d, 1, 12)
-        _whole("actions", self.actions, 1, 10**4)
-        _whole("horizon", self.horizon, 2, MAX_HORIZON)
-        _inside("alpha", self.alpha, 0.0, 1.0)
-        if float(self.alpha) < MIN_ALPHA:
+        self._keep("d", _whole("d", self.d, 1, 12))
+        self._keep("actions", _whole("actions", self.actions, 1, 10**4))
+        self._keep("horizon", _whole("horizon", self.horizon, 2, MAX_HORIZON))
+        self._keep("alpha", _inside("alpha", self.alpha, 0.0, 1.0))
+        if self.alpha < MIN_ALPHA:
             raise ValueError(f"alpha is at least {MIN_ALPHA:g}, not {self.alpha!r}")
         if self.beta is not None:
-            _inside("beta", self.beta, 0.0, 0.5)
+            self._keep("beta", _inside("beta", self.beta, 0.0, 0.5))
         elif self.horizon < math.exp(2):
             raise ValueError(f"horizon {self.horizon}: beta = 1/ln T must be at most 1/2, so T is at least 8")
         if self.delta is not None:
-            _inside("delta", self.delta, 0.0, 1.0)
+            self._keep("delta", _inside("delta", self.delta, 0.0, 1.0))
         if self.b * MAX_LEVELS < 0.25:  # before M, which could be infinite
             raise ValueError(f"beta {self.b:g} gives more than {MAX_LEVELS} levels")
         if self.M > MAX_LEVELS or self.actions * (self.M + 1) ** self.d > MAX_HORIZON:
@@ -82,8 +84,13 @@ class Spec:
             check_number(name, value)
             if not 0 <= float(value) <= MAX_FACTOR:
                 raise ValueError(f"{name} is a finite factor from 0 to {MAX_FACTOR:g}, not {value!r}")
+            self._keep(name, float(value))
         if not isinstance(self.repairs, frozenset) or not self.repairs <= REPAIRS:
             raise ValueError(f"repairs are a frozenset of {sorted(REPAIRS)}, not {short(self.repairs)}")
+
+    def _keep(self, name: str, value: float) -> None:
+        """Numbers are kept as Python's own: thresholds computed in float32 would overflow."""
+        object.__setattr__(self, name, value)
 
     def has(self, repair: str) -> bool:
         """Whether a repair is switched on; each name is asked for in one place of the code.
@@ -190,7 +197,7 @@ class Spec:
 
     def epoch_length(self, tau: int) -> int:
         """n_tau = 2^tau n_0 for tau = 1, 2, ... (Theorem 4.6)."""
-        _whole("tau", tau, 0, MAX_EPOCH)
+        tau = _whole("tau", tau, 0, MAX_EPOCH)
         return self.n0 << tau
 
     def batch(self, tau: int) -> int:
@@ -236,12 +243,20 @@ def REPAIRED(**parameters: Any) -> Spec:
     return Spec(**parameters, repairs=REPAIRS)
 
 
-def _whole(name: str, value: object, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+def check_spec(spec: Spec) -> None:
+    """Refuses what is no Spec; so cheap that the steps of a fit can afford it."""
+    if not isinstance(spec, Spec):
+        raise ValueError(f"spec is a Spec, not {short(spec)}")
+
+
+def _whole(name: str, value: object, low: int, high: int) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or not low <= value <= high:
         raise ValueError(f"{name} is a whole number from {low} to {high}, not {short(value)}")
+    return int(value)
 
 
-def _inside(name: str, value: float, low: float, high: float) -> None:
+def _inside(name: str, value: float, low: float, high: float) -> float:
     check_number(name, value)
     if not low < float(value) <= high:
         raise ValueError(f"{name} lies in ({low:g}, {high:g}], not {short(value)}")
+    return float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lpcb.boundary import short
 from lpcb.files import write_atomic
 from lpcb.lplr.aggregate import Oracle
 from lpcb.lplr.pcr import Components
@@ -98,7 +100,13 @@ def save(server: Server, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Server:
-    return loads(Path(path).read_text(encoding="utf-8"))
+    """The server that :func:`save` saw. A file that holds anything else is a ValueError that names it."""
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path is the name of a file, not {short(path)}")
+    try:
+        return loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:  # also what is not UTF-8, and a name that no file can have
+        raise ValueError(f"path {str(path)!r}: {error}") from None
 
 
 def _pack(array: NDArray[Any]) -> dict[str, Any]:

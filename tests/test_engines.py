@@ -188,3 +188,42 @@ def test_engines_say_what_they_cannot_do() -> None:
     with pytest.raises(ValueError, match="levels"):
         Spec(d=12, actions=2, horizon=10**18, beta=0.01)
     assert stream.run(two_contexts("beta"), small_spec(), 1, rng).regret.shape[0] == 1
+
+
+EVEN = np.full((1, 4, 2), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("odd", "named"),
+    [
+        ({"n": 0}, "n lies in"),
+        ({"n": None}, "n is"),
+        ({"policy": -EVEN}, "policy holds chances"),
+        ({"policy": 0 * EVEN}, "policy gives"),
+        ({"policy": np.nan * EVEN}, "policy holds numbers"),
+        ({"policy": EVEN[0]}, "policy has shape"),
+        ({"policy": EVEN[:0]}, "policy has shape"),
+        ({"spec": small_spec(d=3)}, "the problem has d=2"),
+    ],
+)
+def test_a_fit_names_what_it_cannot_use(odd: dict[str, object], named: str) -> None:
+    good = {"problem": problems.random(2, 2, 4), "spec": small_spec(), "policy": EVEN, "n": 500}
+    with pytest.raises(ValueError, match=named):
+        aggregate.fit(**(good | {"rng": np.random.default_rng(0)} | odd))  # type: ignore[arg-type]
+
+
+def test_users_who_cannot_act_are_named() -> None:
+    with pytest.raises(ValueError, match="policy"):
+        stream.collect_epoch(
+            problems.random(2, 2, 4), Server(small_spec()), 0 * EVEN[0], np.random.default_rng(0)
+        )
+
+
+def test_an_oracle_answers_lists_and_only_for_oracles_that_there_are() -> None:
+    problem, rng = problems.random(2, 2, 4), np.random.default_rng(0)
+    oracle = aggregate.fit(problem, small_spec(), np.repeat(EVEN, 2, axis=0), 500, rng)
+    found = oracle([[0.1, 0.2]], [3])  # type: ignore[arg-type]
+    assert np.array_equal(found, oracle(np.array([[0.1, 0.2]]), np.array([3])))
+    for number in (-1, 4, 7, 2**62):
+        with pytest.raises(ValueError, match="oracle holds numbers from 0 to 3"):
+            oracle.route(np.array([[0.1, 0.2]]), np.array([number]))

@@ -18,10 +18,11 @@ from lpcb import boundary, compare, elimination, partition, problem, protocol, s
 from lpcb import spec as specs
 from lpcb.engines import aggregate, stream
 from lpcb.engines import run as engine
+from lpcb.lplr import ci, pcr, update
 from lpcb.mechanisms import Laplace, SymmetricLaplace, Wishart
 from lpcb.problem import Problem
 from lpcb.spec import REPAIRS, Spec
-from tests.runs import small_problem, small_spec
+from tests.runs import small_problem, small_spec, uniform, view_after
 from tests.support.exempt import EXEMPT
 from tests.support.fuzz import cases, mostly, odd_arrays, odd_numbers, total
 from tests.support.public import public_names
@@ -31,6 +32,10 @@ SPEC = small_spec()
 PROBLEM = small_problem()
 SERVER = protocol.Server(SPEC)
 SAVED = state.dumps(SERVER)
+CLIENT = protocol.Client(0, SPEC)
+POLICY = uniform(PROBLEM)
+ORACLE = aggregate.fit(PROBLEM, SPEC, POLICY[None], 500, np.random.default_rng(0))
+SHORT = small_spec(horizon=300, beta=0.5)
 
 unit = st.floats(0, 1)
 inner = st.floats(1e-3, 1)
@@ -54,6 +59,11 @@ WISHART = Wishart(np.array(1.0), 1.0, 0.5, 2)
 FRAME = {"context": ["a", "a", "b", "b"], "action": [0, 1, 0, 1], "x": [0.1, 0.2, -0.3, 0.4]}
 
 Strategies = dict[str, st.SearchStrategy[Any]]
+DATA: Strategies = {"phi": st.just([0.5, -0.5]), "action": st.integers(0, 1), "y": st.floats(-1, 1)}
+UPDATE, INTERVAL = (st.just(view_after(SPEC, PROBLEM, batches)) for batches in (2, 3))
+policy = st.sampled_from([POLICY, np.eye(2)[[0, 1, 0, 1]], POLICY.tolist()])
+odd_policies = st.sampled_from([0 * POLICY, -POLICY, POLICY * math.nan, POLICY * 1e308, POLICY[1:], POLICY.T])
+projectors = st.sampled_from([np.eye(2), np.diag([0.0, 1.0]), np.zeros((2, 2)), [[0.5, 0.5], [0.5, 0.5]]])
 SUM: Strategies = {"scale": inner, "n": count, "rng": rng, "shape": st.sampled_from([None, (), (2,), (2, 3)])}
 SIZES: Strategies = {"d": size, "actions": size, "contexts": size, "seed": seed, "reward": reward}
 PARAMETERS: Strategies = {"d": size, "actions": size, "horizon": st.integers(8, 10**18), "alpha": inner}
@@ -81,6 +91,50 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Strategies]] = {
     "lpcb.boundary.check_number": (lambda value: boundary.check_number("value", value), {"value": unit}),
     "lpcb.boundary.numbers_of": (lambda value: boundary.numbers_of("value", value), {"value": points}),
     "lpcb.boundary.short": (boundary.short, {"value": st.integers().map(lambda i: 10 ** (i % 9999))}),
+    "lpcb.engines.aggregate.check_reward": (aggregate.check_reward, {"problem": mostly(a_problem)}),
+    "lpcb.engines.aggregate.fit": (
+        aggregate.fit,
+        {"problem": mostly(a_problem), "spec": spec, "n": st.integers(1, 10**6), "rng": rng}
+        | {"policy": mostly(policy, odd_policies).map(lambda p: np.array([p]))},
+    ),
+    "lpcb.engines.run.check": (engine.check, {"problem": mostly(a_problem), "spec": spec}),
+    "lpcb.engines.run.check_policy": (
+        lambda policy: engine.check_policy(PROBLEM, policy, seeds=False),
+        {"policy": mostly(policy, odd_policies)},
+    ),
+    "lpcb.engines.run.covers": (
+        engine.covers,
+        {"f_hat": vector, "delta": vector.map(np.abs), "truth": vector},
+    ),
+    "lpcb.engines.run.play": (
+        engine.play,
+        {"problem": mostly(a_problem), "spec": spec, "seeds": st.just(1), "progress": st.none()}
+        | {"collect": st.just(lambda tau, policy: ORACLE)},
+    ),
+    "lpcb.engines.stream.collect_epoch": (
+        stream.collect_epoch,
+        {"problem": mostly(a_problem), "server": st.builds(lambda: protocol.Server(SHORT)), "rng": rng}
+        | {"policy": mostly(policy, odd_policies), "record": st.none()},
+    ),
+    "lpcb.lplr.aggregate.Oracle.route": (
+        ORACLE.route,
+        {"phi": points, "oracle": st.sampled_from([[0, 1, 0], [0.0, 1.0, 1.0], [0, 1, 2], [-1, 0, 0]])},
+    ),
+    "lpcb.lplr.ci.cap": (ci.cap, {"spec": spec}),
+    "lpcb.lplr.pcr.project": (pcr.project, {"matrix": matrix, "rest": projectors}),
+    "lpcb.lplr.pcr.top_component": (pcr.top_component, {"matrix": matrix, "rest": projectors}),
+    "lpcb.lplr.update.mechanisms": (
+        update.mechanisms,
+        {"spec": spec, "h": size, "keys": st.lists(count, max_size=3)},
+    ),
+    "lpcb.lplr.update.residual_range": (update.residual_range, {"spec": spec, "h": size}),
+    "lpcb.lplr.update.touched_cells": (update.touched_cells, {"spec": spec}),
+    "lpcb.partition.prediction": (partition.prediction, {"spec": spec, "total": vector}),
+    "lpcb.protocol.Client": (protocol.Client, {"id": count, "spec": spec}),
+    "lpcb.protocol.Client.errors": (CLIENT.errors, {"view": UPDATE | INTERVAL} | DATA),
+    "lpcb.protocol.Client.statistics": (CLIENT.statistics, {"view": UPDATE | INTERVAL} | DATA),
+    "lpcb.protocol.Server": (protocol.Server, {"spec": spec}),
+    "lpcb.spec.check_spec": (specs.check_spec, {"spec": spec}),
     "lpcb.compare.checkpoints": (compare.checkpoints, {"horizon": horizon}),
     "lpcb.compare.scaled_factors": (compare.scaled_factors, {"d": size}),
     "lpcb.elimination.eliminate": (
@@ -167,14 +221,29 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Strategies]] = {
     "lpcb.sums.binomial": (sums.binomial, {"n": count, "p": unit, "rng": rng}),
 }
 ARRAYS = {"active", "f_hat", "delta", "norm", "keys", "phi", "oracle", "features", "weights", "theta", "mean"}
-ARRAYS |= {"unit", "value", "other", "output", "total", "scale", "count", "n", "p"}
+ARRAYS |= {
+    "policy",
+    "truth",
+    "matrix",
+    "rest",
+    "unit",
+    "value",
+    "other",
+    "output",
+    "total",
+    "scale",
+    "count",
+    "n",
+    "p",
+}
 
 ELSEWHERE = {
     "lpcb.protocol.Client.report": "test_fuzz_server.py, at every step",
-    "lpcb.protocol.Server": "test_fuzz_server.py",
     "lpcb.protocol.Server.receive": "test_fuzz_server.py, under fire",
+    "lpcb.protocol.Server.replay": "test_fuzz_server.py, under fire",
     "lpcb.protocol.Report": "plain data that Server.receive judges: test_fuzz_server.py",
     "lpcb.protocol.Report.from_json": "test_damaged_reports_and_states_are_refused",
+    "lpcb.state.load": "test_damaged_and_odd_files_are_refused_by_name",
     "lpcb.state.loads": "test_damaged_reports_and_states_are_refused",
     "lpcb.problem.Problem.from_csv": "test_odd_tables_of_contexts",
     "lpcb.problem.Problem.from_frame": "test_odd_tables_of_contexts",
@@ -245,6 +314,16 @@ def test_damaged_reports_and_states_are_refused(start: float, length: int, damag
     if isinstance(found, protocol.Server):
         assert all(np.isfinite(table).all() for table in found.sums.values())
         assert state.dumps(found) == state.dumps(state.loads(state.dumps(found)))
+
+
+@cases(10, 500)
+@given(content=st.binary(max_size=9) | st.just(SAVED.encode()), path=mostly(st.none()))
+def test_damaged_and_odd_files_are_refused_by_name(content: bytes, path: Any, tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    file.write_bytes(content)
+    for name in (file, path if not isinstance(path, str) else "\0"):
+        found = total(lambda path: state.load(path), {"path": name})
+        assert found is None or state.dumps(found) == SAVED
 
 
 @pytest.mark.parametrize("bad", [math.nan, None, "x", math.inf, -1.0, 10**400])

@@ -74,11 +74,24 @@ class Fire(RuleBasedStateMachine):
                 bad.flat[at % table.size] = value
                 self.refused(replace(report, tables=report.tables | {name: bad}))
 
+    @rule(value=ODD)
+    def no_report(self, value: Any) -> None:
+        """What is no Report, and a Report that is nothing but its type."""
+        self.refused(value)
+        self.refused(Report)
+        self.refused(vars(self.fresh()))
+        self.refused(replace(self.fresh(), tables=value))
+        before = dumps(self.server)
+        with pytest.raises(ValueError, match="report"):
+            self.server.replay([value] if isinstance(value, str | bytes | list | tuple | dict) else value)
+        assert dumps(self.server) == before
+
     @rule()
     def misshapen(self) -> None:
         report = self.fresh()
         self.refused(replace(report, tables={}))
-        self.refused(replace(report, tables=report.tables | {"more": np.zeros(1)}))
+        for more in ("more", 1, None):
+            self.refused(replace(report, tables=report.tables | {more: np.zeros(1)}))
         for name, table in report.tables.items():
             for bad in (table[None], table.astype(np.float32), table.tolist(), None, np.zeros(3), "table"):
                 self.refused(replace(report, tables=report.tables | {name: bad}))

@@ -210,6 +210,32 @@ def test_clients_refuse_data_outside_the_model(phi: list[float], action: float, 
         Client(0, server.spec).report(server.view, phi, action, y, np.random.default_rng(0))
 
 
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: Server(None), "spec"),  # type: ignore[arg-type]
+        (lambda: Server(small_spec()).receive(None), "report"),  # type: ignore[arg-type]
+        (lambda: Server(small_spec()).replay([1]), "report"),  # type: ignore[list-item]
+        (lambda: Server(small_spec()).replay(1), "reports"),  # type: ignore[arg-type]
+        (lambda: Client("x", small_spec()), "id"),  # type: ignore[arg-type]
+        (lambda: Client(0, None), "spec"),  # type: ignore[arg-type]
+        (lambda: Client(0, small_spec()).statistics(None, [0.5, 0.0], 0, 0.0), "view"),  # type: ignore[arg-type]
+        (lambda: Client(0, small_spec()).errors(Server(small_spec()).view, [0.5, 0.0], 0, 0.0), "view"),
+        (lambda: state.load(None), "path"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_of_the_wrong_kind_is_named(call: Callable[[], object], named: str) -> None:
+    with pytest.raises(ValueError, match=named):
+        call()
+
+
+def test_a_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "server.json"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(ValueError, match=r"path .*server\.json"):
+        state.load(file)
+
+
 @pytest.mark.parametrize("batches", [0, 1, 2, 3])
 def test_cells_and_noise_do_not_depend_on_the_users_data(batches: int) -> None:
     """With equal randomness two users' reports differ by exactly the difference of their tables."""

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lpcb.boundary import Range
 from lpcb.spec import MAX_HORIZON, PAPER, REPAIRED, REPAIRS, Spec
 
 horizons = st.integers(2000, 10**18)
@@ -78,6 +80,22 @@ def test_paper_has_no_repair_and_repaired_has_all() -> None:
 def test_bad_input_is_named(wrong: dict[str, object], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         Spec(**({"d": 2, "actions": 2, "horizon": 10**6} | wrong))  # type: ignore[arg-type]
+
+
+def test_numbers_are_kept_as_pythons_own() -> None:
+    """In float32 the thresholds of so large a factor are infinite."""
+    numbers = {"alpha": np.float32(0.25), "beta": np.float64(0.25), "delta": np.float32(0.5), "width": 1}
+    spec = Spec(np.int64(2), np.int8(2), np.int32(10**6), activation=1e100, **numbers)  # type: ignore[arg-type]
+    assert spec == Spec(2, 2, 10**6, 0.25, 0.25, 0.5, 1e100)
+    assert math.isfinite(spec.kappa1)
+    kinds = [type(getattr(spec, name)) for name in ("d", "actions", "horizon", *numbers, "activation")]
+    assert kinds == [int] * 3 + [float] * 5
+    assert type(spec.batch(np.int64(1))) is int  # type: ignore[arg-type]
+
+
+def test_an_end_that_float32_cannot_hold_is_compared_with() -> None:
+    assert np.float32(0.25) in Range(0, 1e300)
+    assert np.float32(2) not in Range(0, 1)
 
 
 def test_horizon_below_the_first_epoch_is_refused() -> None:

@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
+from typing import Annotated
 
 import numpy as np
 
 from lpcb.arrays import Array, Ints, group_sum
-from lpcb.boundary import checked
-from lpcb.engines.run import Run, play, points
+from lpcb.boundary import Range, checked
+from lpcb.engines.run import Run, check, check_policy, play, points
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import Oracle, parents_of
 from lpcb.lplr.pcr import Components, pcr
 from lpcb.lplr.update import mechanisms, statistics
 from lpcb.partition import Bins, Routed, descend, enter
 from lpcb.problem import Problem
-from lpcb.spec import Spec
+from lpcb.spec import MAX_HORIZON, Spec
 from lpcb.sums import multinomial_counts, sign_sum
+
+Users = Annotated[int, Range(1, MAX_HORIZON)]
 
 
 @checked
@@ -45,6 +48,7 @@ def run(
     return play(problem, spec, seeds, collect, progress)
 
 
+@checked
 def check_reward(problem: Problem) -> None:
     if problem.reward not in ("sign", "noiseless"):
         raise ValueError(
@@ -53,8 +57,11 @@ def check_reward(problem: Problem) -> None:
         )
 
 
-def fit(problem: Problem, spec: Spec, policy: Array, n: int, rng: np.random.Generator) -> Oracle:
+@checked
+def fit(problem: Problem, spec: Spec, policy: Array, n: Users, rng: np.random.Generator) -> Oracle:
     """The oracles fitted by Algorithm 2 from 2d batches of n users who act by ``policy`` (S, K, A)."""
+    check(problem, spec)
+    policy = check_policy(problem, policy, seeds=True)
     crowd = Crowd(problem, spec, policy, n, rng)
     absent = _Absent(spec, n, int(rng.integers(2**62)))
     at = enter(spec, *crowd.points)
@@ -63,7 +70,7 @@ def fit(problem: Problem, spec: Spec, policy: Array, n: int, rng: np.random.Gene
         parents = layers[-1] if layers else None
         layers.append(fit_layer(spec, n, h, np.unique(at.keys), parents, at, crowd.batch, rng))
         at = descend(spec, at, layers[-1], ci.interval(spec, at, layers[-1]))
-    return Oracle(spec, tuple(layers), absent)
+    return Oracle(spec, tuple(layers), absent, crowd.seeds)
 
 
 Batch = Callable[[], tuple[Array, Array]]

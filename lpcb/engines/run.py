@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints
-from lpcb.boundary import checked
+from lpcb.boundary import check_broadcast, checked, numbers_of, short
 from lpcb.elimination import eliminate, uniform_policy
 from lpcb.lplr.aggregate import Oracle, estimate
 from lpcb.partition import Routed
@@ -90,21 +90,43 @@ def points(problem: Problem, seeds: int) -> tuple[Array, Ints]:
     return phi, np.broadcast_to(oracle, (seeds, K, A)).reshape(-1).astype(np.int64)
 
 
+@checked
 def covers(f_hat: Array, delta: Array, truth: Array) -> Bools:
     """Whether |f_hat - f*| <= Delta, up to the rounding of norms that problems are allowed.
 
     An unfitted oracle says |f*| <= |phi|, with equality for phi along theta: there rounding would decide.
     """
+    if not np.isfinite(truth).all():
+        raise ValueError(f"truth holds finite numbers, not {short(truth)}")
+    check_broadcast(f_hat=f_hat, delta=delta, truth=truth)
     inside: Bools = np.abs(f_hat - truth) <= delta + 2 * TOLERANCE
     return inside
 
 
+@checked
 def check(problem: Problem, spec: Spec) -> None:
     for name, have in (("d", problem.d), ("actions", problem.actions)):
         if getattr(spec, name) != have:
             raise ValueError(f"the problem has {name}={have}, the specification {name}={getattr(spec, name)}")
 
 
+def check_policy(problem: Problem, policy: Array, seeds: bool) -> Array:
+    """``policy`` as an array of chances (K, A), or (S, K, A) with ``seeds``; refuses what no user can act by.
+
+    Rows need not sum to one: engines divide by the sum.
+    """
+    found = numbers_of("policy", policy, copy=False)
+    if found.ndim != 2 + seeds or found.shape[-2:] != (problem.contexts, problem.actions) or not len(found):
+        wanted = f"({'seeds, ' if seeds else ''}{problem.contexts}, {problem.actions})"
+        raise ValueError(f"policy has shape {wanted}, not {found.shape}")
+    if not ((found >= 0) & (found <= 1 + TOLERANCE)).all():
+        raise ValueError(f"policy holds chances from 0 to 1, not {short(policy)}")
+    if not ((problem.weights[:, None] * found).sum(axis=(-2, -1)) > 0).all():
+        raise ValueError("policy gives some action a chance in a context that occurs, not 0 everywhere")
+    return found
+
+
+@checked
 def play(
     problem: Problem,
     spec: Spec,

@@ -8,8 +8,8 @@ from dataclasses import fields
 import numpy as np
 
 from lpcb.arrays import Array
-from lpcb.boundary import checked
-from lpcb.engines.run import Run, play
+from lpcb.boundary import checked, short
+from lpcb.engines.run import Run, check, check_policy, play
 from lpcb.lplr.aggregate import Oracle
 from lpcb.problem import Problem
 from lpcb.protocol import Client, Report, Server
@@ -65,6 +65,7 @@ def _run_one(
     return play(problem, spec, 1, collect, progress)
 
 
+@checked
 def collect_epoch(
     problem: Problem,
     server: Server,
@@ -76,6 +77,10 @@ def collect_epoch(
 
     The few users left over when the epoch is cut into 2d equal batches play but send nothing.
     """
+    if not isinstance(server, Server):
+        raise ValueError(f"server is a Server, not {short(server)}")
+    check(problem, server.spec)
+    policy = check_policy(problem, policy, seeds=False)
     chance = (problem.weights[:, None] * policy).ravel()
     means = problem.means.ravel()
     for _ in range(2 * problem.d):

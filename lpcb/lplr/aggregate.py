@@ -7,10 +7,13 @@ from collections.abc import Callable
 import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints
+from lpcb.boundary import kind, numbers_of, short
 from lpcb.lplr.ci import interval
 from lpcb.partition import Bins, Routed, descend, enter, prediction
 from lpcb.problem import TOLERANCE
 from lpcb.spec import Spec
+
+_whole = kind(Ints)
 
 Complete = Callable[[int, Bins, Ints, Bins | None], Bins]
 """(h, bins so far, missing keys, parents) -> bins with the missing ones drawn."""
@@ -21,11 +24,15 @@ class Oracle:
 
     The oracle of Definition 3.1; Lemma 4.5 claims |f_hat(phi) - phi' theta*| <= Delta(phi) for all phi.
 
-    Bins nobody was routed to may be left out of ``layers`` and drawn by ``complete`` when asked for.
+    Bins nobody was routed to may be left out of ``layers`` and drawn by ``complete`` when asked for. There is
+    one oracle an action, numbered from 0, for each of the ``seeds`` runs side by side.
     """
 
-    def __init__(self, spec: Spec, layers: tuple[Bins, ...], complete: Complete | None = None) -> None:
+    def __init__(
+        self, spec: Spec, layers: tuple[Bins, ...], complete: Complete | None = None, seeds: int = 1
+    ) -> None:
         self.spec = spec
+        self.count = seeds * spec.actions
         self._layers = list(layers)
         self._complete = complete
 
@@ -35,7 +42,7 @@ class Oracle:
 
     def route(self, phi: Array, oracle: Ints) -> list[Routed]:
         """Each point before layer 1, 2, ..., d and after layer d: the loop of Algorithm 6."""
-        path = [enter(self.spec, phi, oracle)]
+        path = [enter(self.spec, phi, self._numbers(oracle))]
         for h in range(1, len(self._layers) + 1):
             at = path[-1]
             layer = self._with(h, at.keys)
@@ -44,11 +51,20 @@ class Oracle:
 
     def __call__(self, phi: Array, oracle: Ints) -> tuple[Array, Array]:
         """(f_hat, Delta) at each vector ``phi[i]`` of oracle ``oracle[i]`` (Algorithm 6)."""
+        phi, oracle = numbers_of("phi", phi, copy=False), self._numbers(oracle)
         if phi.ndim != 2 or phi.shape[1] != self.spec.d or oracle.shape != phi.shape[:1]:
             raise ValueError(f"phi has shape (points, {self.spec.d}) and oracle (points,), not {phi.shape}")
         if not (np.linalg.norm(phi, axis=1) <= 1 + TOLERANCE).all():
             raise ValueError("phi holds vectors of norm at most 1")
         return estimate(self.spec, self.route(phi, oracle)[-1])
+
+    def _numbers(self, oracle: Ints) -> Ints:
+        """``oracle`` as an array of numbers of oracles that there are."""
+        known = type(oracle) is np.ndarray and oracle.dtype == np.int64  # every epoch comes by here
+        numbers = oracle if known else np.asarray(_whole("oracle", oracle), dtype=np.int64)
+        if not ((numbers >= 0) & (numbers < self.count)).all():
+            raise ValueError(f"oracle holds numbers from 0 to {self.count - 1}, not {short(oracle)}")
+        return numbers
 
     def _with(self, h: int, keys: Ints) -> Bins:
         layer = self._layers[h - 1]

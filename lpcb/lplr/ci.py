@@ -12,11 +12,12 @@ from lpcb.lplr.pcr import Components
 from lpcb.lplr.update import touched_cells
 from lpcb.mechanisms import Laplace
 from lpcb.partition import Bins, Routed, edges, key_level
-from lpcb.spec import Spec
+from lpcb.spec import Spec, check_spec
 
 
 def cap(spec: Spec) -> float:
     """Largest interval: 1 in Algorithm 5; but a clipped prediction and a mean in [-1, 1] may differ by 2."""
+    check_spec(spec)
     return 2.0 if spec.has("width-cap") else 1.0
 
 

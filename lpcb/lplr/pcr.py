@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpcb.arrays import Array, Bools, Ints, dot, read_only
+from lpcb.boundary import check_broadcast, numbers_of, short
 from lpcb.lplr.update import Statistics
 from lpcb.partition import edges, key_level
 from lpcb.spec import Spec
+
+LARGEST = 1e100
+"""Products of matrices with larger entries could overflow, and eigenvalues of those are NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +40,22 @@ def project(matrix: Array, rest: Array) -> tuple[Array, Array]:
     Lambda is positive semi-definite with Lambda U = 0, the compression R X R - Lambda = R (X - Lambda) R is
     no further from Lambda than X, and its top eigenpair, all that is used, is that of its positive part.
     """
+    matrix, rest = _square("matrix", matrix), _square("rest", rest)
+    check_broadcast(matrix=matrix, rest=rest)
+    if matrix.shape[-1] != rest.shape[-1]:
+        raise ValueError(f"rest has matrices of {matrix.shape[-1]} rows, not {rest.shape[-1]}")
     compressed = rest @ (matrix + np.swapaxes(matrix, -1, -2)) @ rest / 4
     values, vectors = np.linalg.eigh(compressed + np.swapaxes(compressed, -1, -2))
     return np.maximum(values, 0.0), vectors
+
+
+def _square(name: str, value: Array) -> Array:
+    found = numbers_of(name, value, copy=False)
+    if found.ndim < 2 or not 1 <= found.shape[-1] == found.shape[-2]:
+        raise ValueError(f"{name} holds square matrices, not numbers of shape {found.shape}")
+    if not (np.abs(found) <= LARGEST).all():
+        raise ValueError(f"{name} holds numbers of size at most {LARGEST:g}, not {short(value)}")
+    return found
 
 
 def top_component(matrix: Array, rest: Array) -> tuple[Array, Array]:

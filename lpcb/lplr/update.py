@@ -8,9 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from lpcb.arrays import Array, Ints, group_sum
+from lpcb.boundary import kind, short
 from lpcb.mechanisms import Laplace, Mechanism, SymmetricLaplace, Wishart
 from lpcb.partition import Routed, edges, key_level, prediction
-from lpcb.spec import Spec
+from lpcb.spec import Spec, check_spec
+
+_whole = kind(Ints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +73,15 @@ def residual_range(spec: Spec, h: int) -> float:
 
     The proof of Proposition 4.1 takes |y_h| <= 1 "by definition" on every layer.
     """
+    check_spec(spec)
+    if not isinstance(h, int | np.integer) or isinstance(h, bool) or not 1 <= h <= spec.d:
+        raise ValueError(f"h is a layer from 1 to {spec.d}, not {short(h)}")
     return 2.0 if spec.has("residual-range") and h > 1 else 1.0
 
 
 def touched_cells(spec: Spec) -> int:
     """How many cells one user's change is taken to touch: 1 in the proof of Proposition 4.1, in truth 2."""
+    check_spec(spec)
     return 2 if spec.has("replacement-sensitivity") else 1
 
 
@@ -88,6 +95,7 @@ def mechanisms(spec: Spec, h: int, keys: Ints) -> UpdateMechanisms:
     >>> noise.count.scale, noise.vector.scale.round(3)
     (array([3.]), array([[4.243]]))
     """
+    keys = _listed(keys)
     unit = edges(spec)[key_level(spec, keys)]
     cells, share = touched_cells(spec), spec.alpha / 3
     matrix: Mechanism
@@ -100,6 +108,14 @@ def mechanisms(spec: Spec, h: int, keys: Ints) -> UpdateMechanisms:
         Laplace(unit[:, None], cells * math.sqrt(spec.d) * residual_range(spec, h), share),
         matrix,
     )
+
+
+def _listed(keys: Ints) -> Ints:
+    if not (type(keys) is np.ndarray and keys.dtype == np.int64):
+        keys = np.asarray(_whole("keys", keys), dtype=np.int64)
+    if keys.ndim != 1:
+        raise ValueError(f"keys is a list of bins, not of shape {keys.shape}")
+    return keys
 
 
 def statistics(spec: Spec, at: Routed, keys: Ints, count: Array, y_sum: Array) -> Statistics:

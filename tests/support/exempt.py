@@ -4,7 +4,6 @@ from __future__ import annotations
 
 RESULT = "plain data that the package makes and hands out; nothing reads one that a user has made"
 FIT = "takes records that only the step before it makes; a fit of sound values of every size runs all steps"
-UNCHECKED = "does not check its arguments: who calls it inside the package has checked them, see "
 CELLS = "takes the Cells, Users or Run that `stream` and `aggregate` make; those are called with odd values"
 ROUND = "called every round with what `stream` has checked; a check would cost more than the step"
 INNER = "an operation on arrays in the innermost loops; callers have checked them"
@@ -31,6 +30,7 @@ _REASONS: dict[str, dict[str, str]] = {
     "lpcb.baselines.linucb_doubling": dict.fromkeys(("greedy", "upper"), CELLS),
     "lpcb.boundary": dict.fromkeys(("Range", "checked", "kind"), DECLARED)
     | {
+        "check_broadcast": "takes arrays by the names that its callers give them",
         "check_fields": "takes an instance of a dataclass in its own constructor",
         "fits": "takes the shapes of two arrays",
     },
@@ -39,46 +39,31 @@ _REASONS: dict[str, dict[str, str]] = {
     | {"as_dict": "takes a Run, which only an engine makes"},
     "lpcb.compare": dict.fromkeys(("Comparison", "Competitor"), RESULT),
     "lpcb.console": dict.fromkeys(("Report", "counting", "say", "show_table", "tell"), SHOWN),
-    "lpcb.engines.aggregate": dict.fromkeys(("Crowd", "fit_components", "fit_layer"), FIT)
-    | dict.fromkeys(("check_reward", "fit"), UNCHECKED + "`run`"),
-    "lpcb.engines.run": {"Run": RESULT, "active_bins": "takes an Oracle, which only a fit makes"}
-    | dict.fromkeys(("check", "covers", "play"), UNCHECKED + "both engines' `run`"),
-    "lpcb.engines.stream": {"collect_epoch": UNCHECKED + "`run`"},
+    "lpcb.engines.aggregate": dict.fromkeys(("Crowd", "fit_components", "fit_layer"), FIT),
+    "lpcb.engines.run": {"Run": RESULT, "active_bins": "takes an Oracle, which only a fit makes"},
     "lpcb.files": dict.fromkeys(("check_target", "deliver", "is_stdout", "write_atomic"), SHOWN),
-    "lpcb.lplr.aggregate": dict.fromkeys(("Oracle", "estimate", "parents_of"), FIT)
-    | {"Oracle.route": UNCHECKED + "`enter`, which it begins with, and `Oracle.__call__`"},
-    "lpcb.lplr.ci": dict.fromkeys(("bins", "chi", "error_share", "interval", "mechanism"), FIT)
-    | {"cap": UNCHECKED + "`run`"},
-    "lpcb.lplr.pcr": dict.fromkeys(("Components", "pcr"), FIT)
-    | dict.fromkeys(
-        ("project", "top_component"), UNCHECKED + "`Server.receive`, which refuses tables of NaN"
-    ),
+    "lpcb.lplr.aggregate": dict.fromkeys(("Oracle", "estimate", "parents_of"), FIT),
+    "lpcb.lplr.ci": dict.fromkeys(("bins", "chi", "error_share", "interval", "mechanism"), FIT),
+    "lpcb.lplr.pcr": dict.fromkeys(("Components", "pcr"), FIT),
     "lpcb.lplr.update": dict.fromkeys(("Statistics", "UpdateMechanisms", "statistics"), FIT)
-    | dict.fromkeys((f"UpdateMechanisms.{name}" for name in ("loss", "release", "release_sum")), FIT)
-    | dict.fromkeys(("mechanisms", "residual_range", "touched_cells"), UNCHECKED + "`run` and `Server`"),
+    | dict.fromkeys((f"UpdateMechanisms.{name}" for name in ("loss", "release", "release_sum")), FIT),
     "lpcb.mechanisms": {"Mechanism": PROTOCOL}
     | dict.fromkeys(
         (f"Mechanism.{name}" for name in ("log_density", "loss", "release", "release_sum")), PROTOCOL
     ),
     "lpcb.mechanisms.laplace": {"Laplace.release_checked": "the part of `release` after its checks"},
-    "lpcb.partition": dict.fromkeys(("Bins", "Bins.rows", "Routed", "descend"), FIT)
-    | {"prediction": UNCHECKED + "`run`, `Server` and `Client.report`"},
+    "lpcb.partition": dict.fromkeys(("Bins", "Bins.rows", "Routed", "descend"), FIT),
     "lpcb.plan": {"Plan": RESULT, "Plan.worst": PLAN},
     "lpcb.plan_search": dict.fromkeys(("Algorithm", "Need", "Played"), RESULT)
     | dict.fromkeys(("Search", "Search.at", "Search.need", "Search.reached"), SEARCH),
     "lpcb.plan_text": dict.fromkeys(("as_dict", "curves", "plot_title", "show", "title"), PLAN)
     | {"dominating": "takes the widths of a Plan"},
     "lpcb.protocol": {
-        "Client": "plain data; `Client.report` and `Server.receive` judge it in test_fuzz_server.py",
-        "Client.errors": UNCHECKED + "`Client.report`",
-        "Client.statistics": UNCHECKED + "`Client.report`",
         "Server.begin": "takes a View, which only a server makes",
-        "Server.replay": "`Server.receive` for each report, which is under fire in test_fuzz_server.py",
         "View": "published by a server, which checked all it is made of",
     },
     "lpcb.state": {
         "dumps": "takes a server that exists",
-        "load": "`loads`, which is called with damaged text, after reading a file",
         "save": "takes a server that exists",
     },
 }
