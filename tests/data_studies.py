@@ -77,18 +77,24 @@ def mutant(name: str, row: str, killed: bool = True, **more: Any) -> Json:
         "name": name,
         "what": f"what {name} does to $\\gamma^k$",
         "module": "lpcb.lplr.update",
+        "edit": "0123456789abcdef",
         "row": row,
         "killed": killed,
         "by": "failure rate at delta = 0.05" if killed else None,
         "expected": "HOLDS" if killed else None,
         "found": "REFUTED" if killed else None,
-        "samples": 1950 if killed else None,
+        "samples": 1950 if killed else 0,
         "also": [],
+        "errors": [],
+        "silent": [],
     } | more
 
 
 def also(row: str) -> Json:
     return {"row": row, "by": "verdict", "expected": "HOLDS", "found": "REFUTED", "samples": 7}
+
+
+ROWS = ("conf-noise:repaired", "fig-2-routing:repaired", "lemma-4.2-psi:paper", "lemma-4.2-psi:repaired")
 
 
 def mutants() -> Json:
@@ -101,11 +107,14 @@ def mutants() -> Json:
             mutant(
                 "scale-05",
                 "lemma-4.2-psi:repaired",
-                also=[also("conf-noise:repaired"), also("lemma-4.2-psi:repaired")],
+                also=[also("conf-noise:repaired")],
+                errors=["lemma-4.2-psi:paper"],
             ),
             mutant("budget-split", "conf-noise:repaired"),
             mutant(HOSTILE, "fig-2-routing:repaired", killed=False),
         ],
+        "rows": dict.fromkeys(ROWS, "0123456789abcdef"),
+        "complete": list(ROWS),
         "equivalent": [{"name": "swap-sum", "what": f"order of a sum {HOSTILE}", "why": "addition commutes"}],
         "seconds": {"scale-05": 61.0, "budget-split": 59.0},
     }

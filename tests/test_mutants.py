@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,9 +27,9 @@ from lpcb.spec import PAPER, REPAIRED, REPAIRS
 from verification import baseline
 from verification.cli import app
 from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
-from verification.mutants.kill import Noticed, affected, judge, side_by_side
-from verification.mutants.matrix import Progress
+from verification.mutants.kill import Kill, Noticed, affected, judge, side_by_side
 from verification.mutants.observe import Seen
+from verification.mutants.study import Study, plain, read
 from verification.registry import load
 from verification.substitution import Edit
 
@@ -74,7 +73,7 @@ def test_the_committed_study_is_of_these_mutants_and_all_are_killed() -> None:
     assert [m["name"] for m in study["mutants"]] == [m.name for m in MUTANTS]
     assert [e["name"] for e in study["equivalent"]] == [e.name for e in EQUIVALENT]
     assert all(m["killed"] and m["row"] for m in study["mutants"])
-    assert set(study) == {"schema", "versions", "profile", "seed", "mutants", "equivalent", "seconds"}
+    assert set(study["complete"]) <= set(study["rows"]) <= {row.name for row in load().rows()}
 
 
 # --- equivalent mutants -----------------------------------------------------------------------------------
@@ -168,9 +167,10 @@ def test_a_changed_verdict_is_a_kill_after_the_samples_of_its_evidence() -> None
     )
     also = Seen("y:paper", (("tightness", "[1, 2]", "3"),), (), None, 1.0)
     crashed = Seen("z:paper", (("error", "none", "boom"),), (), "boom", 1.0)
-    kill = judge(A, [also, crashed, seen], PLAIN | {"y:paper": Seen("y:paper", (), (), None, 1.0)})
+    others = {row: Seen(row, (), (), None, 1.0) for row in ("y:paper", "z:paper")}
+    kill = judge(A, [also, crashed, seen], PLAIN | others)
     assert kill.killed
-    assert (kill.by, kill.expected, kill.found, kill.samples) == ("verdict", "HOLDS", "REFUTED", 9)
+    assert kill.named == Noticed("x:repaired", "verdict", "HOLDS", "REFUTED", 9)
     assert kill.also == (Noticed("y:paper", "tightness", "[1, 2]", "3", 0),)
 
 
@@ -178,16 +178,17 @@ def test_a_measure_that_moved_is_a_kill() -> None:
     evidence = (("one", "HOLDS", "1.0", 7), ("two", "HOLDS", "2.1", 9))
     kill = judge(A, [Seen("x:repaired", (("loss", "[1, 1]", "0.9"),), evidence, None, 1.0)], PLAIN)
     assert kill.killed
-    assert (kill.by, kill.samples) == ("loss", 9)
+    assert kill.named == Noticed("x:repaired", "loss", "[1, 1]", "0.9", 9)
 
 
 def test_neither_an_error_nor_silence_is_a_kill() -> None:
     changes = (("verdict", "HOLDS", "UNDECIDED"), ("error", "none", "boom"))
     crashed = judge(A, [Seen("x:repaired", changes, (), "boom", 1.0)], PLAIN)
-    assert (crashed.killed, crashed.by, crashed.found) == (False, "error", "boom")
+    assert not crashed.killed
+    assert crashed.named == Noticed("x:repaired", "error", "none", "boom", 0)
     for seen in ([], [PLAIN["x:repaired"]]):
         survived = judge(A, seen, PLAIN)
-        assert (survived.killed, survived.by) == (False, None)
+        assert (survived.killed, survived.named) == (False, None)
 
 
 def test_rows_that_never_call_the_function_are_left_out() -> None:
@@ -207,44 +208,70 @@ def test_defaults_and_decorators_act_on_import() -> None:
     assert place(Edit("verification.experiments.views", old, old.replace("24", "9"))) is None
 
 
-def test_finished_mutants_are_kept_and_broken_lines_are_not(tmp_path: Path) -> None:
-    path = tmp_path / "out.jsonl"
-    seen = Seen("lemma-A.1:paper", (), (("one", "HOLDS", "1.0", 7),), None, 1.0)
-    Progress(path, 0).keep("k", [seen])
-    with path.open("a") as file:
-        file.write('{"code": "one", "key": "cut", "see')
-    assert Progress(path, 0).done == {("k", "lemma-A.1:paper"): seen}
-    assert Progress(path, 0).missing("k", ["lemma-A.1:paper", "lemma-A.1:repaired"]) == ["lemma-A.1:repaired"]
-    assert Progress(path, 1).done == {}, "made at another seed"
+ONE, TWO, THREE = "lemma-A.1:paper", "lemma-A.3:paper", "cor-A.4:paper"
+MINE = Mutant("a", "A mistake.", A.edit, ONE)
+OTHER = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 1"), TWO)
 
 
-def test_the_matrix_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_that_is_read_again_is_the_same(tmp_path: Path) -> None:
+    noticed = Noticed(ONE, "verdict", "HOLDS", "REFUTED", 7)
+    raised = Noticed(TWO, "error", "none", "", 0)
+    study = {
+        MINE: Kill(MINE, {ONE: noticed, TWO: raised, THREE: None}, 1.5),
+        OTHER: Kill(OTHER, {ONE: noticed, TWO: None}, 0.5),
+    }
+    path = tmp_path / "study.json"
+    data = plain(list(study.values()), ())
+    path.write_text(json.dumps(data))
+    assert read(path, [MINE, OTHER]) == study
+    assert data["complete"] == sorted([ONE, TWO])
+    assert [m["silent"] for m in data["mutants"]] == [[THREE], []]
+    assert read(tmp_path / "none.json", [MINE]) == {}
+
+
+def test_what_was_measured_with_other_code_or_another_text_is_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "study.json"
+    noticed = {row: Noticed(row, "verdict", "HOLDS", "REFUTED", 7) for row in (ONE, TWO)}
+    data = plain([Kill(MINE, noticed, 1.0), Kill(OTHER, noticed, 1.0)], ())
+    data["rows"][ONE] = "0123456789abcdef"
+    path.write_text(json.dumps(data))
+    assert [set(kill.cells) for kill in read(path, [MINE, OTHER]).values()] == [{TWO}, {TWO}]
+    again = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 2"), TWO)
+    assert set(read(path, [MINE, again])) == {MINE}
+
+
+def test_the_matrix_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     line = place(A.edit)
     assert line is not None
-    one, two, three = "lemma-A.1:paper", "lemma-A.3:paper", "cor-A.4:paper"
-    calls = {one: (("lpcb.spec", line),), two: (("lpcb.spec", line),), three: ()}
-    plain = {row: Seen(row, (), (), None, 1.0, called) for row, called in calls.items()}
+    calls = {ONE: (("lpcb.spec", line),), TWO: (("lpcb.spec", line),), THREE: ()}
+    plain = {
+        row: Seen(row, (), (), None, 99.0 if row == TWO else 1.0, called) for row, called in calls.items()
+    }
     ran: list[tuple[str, ...]] = []
+    kept: list[list[str]] = []
 
     def observed(edits: tuple[Edit, ...], rows: list[str], seed: int) -> list[Seen]:
         ran.append(tuple(rows))
         return [Seen(row, (("verdict", "HOLDS", "REFUTED"),), (), None, 1.0) for row in rows]
 
-    monkeypatch.setattr(matrix, "_plain", lambda kept, seed, jobs: plain)
+    def keep(study: Study) -> None:
+        kept.append([mutant.name for mutant in study])
+
+    monkeypatch.setattr(
+        matrix, "reference", lambda rows, seed, jobs, calls: {r: plain[r] for r in rows if r in plain}
+    )
     monkeypatch.setattr(matrix, "observed", observed)
-    path = tmp_path / "out.jsonl"
-    mine = replace(A, row=one)
-    other = Mutant("b", "Another.", Edit("lpcb.spec", "return self.n0 << tau", "return 1"), two)
-    (first,) = matrix.run_matrix([mine], 0, 1, path)
-    both = matrix.run_matrix([mine, other], 0, 2, path)
-    assert ran == [(one, two)] * 2  # once for each, and never the row that does not call it
-    assert both[0] == first
-    assert (first.by, [other.row for other in first.also]) == ("verdict", [two])
-    assert [other.row for other in both[1].also] == [one]
-    changed = matrix.code
-    monkeypatch.setattr(matrix, "code", lambda row, seed: "new" if row == two else changed(row, seed))
-    matrix.run_matrix([mine], 0, 1, path)
-    assert ran[2:] == [(two,)], "a change of one claim leaves the other rows alone"
+    study = matrix.run_matrix([MINE], {}, 1, keep)
+    assert ran == [(ONE,), (TWO,)], "cheap rows first, and never the row that does not call it"
+    assert study[MINE].cells[THREE] is None
+    assert (study[MINE].killed, [other.row for other in study[MINE].also]) == (True, [TWO])
+    both = matrix.run_matrix([MINE, OTHER], dict(study), 2, keep)
+    assert ran[2:] == [(ONE,), (TWO,)], "only what the new mutant lacks"
+    assert both[MINE] == study[MINE]
+    assert kept[-1] == ["a", "b"]
+    half = Kill(MINE, {ONE: study[MINE].cells[ONE], THREE: None}, 1.0)
+    matrix.run_matrix([MINE, OTHER], both | {MINE: half}, 1, keep)
+    assert ran[4:] == [(TWO,)], "a change of one claim leaves the other rows alone"
 
 
 def test_results_come_in_the_order_of_the_table() -> None:

@@ -91,6 +91,10 @@ def test_every_row_lists_the_mutants_it_catches_once(given):
         ("lemma-4.2-psi:repaired", ["scale-05"]),
     ]
     assert [m["name"] for m in view.survivors] == [HOSTILE]
+    assert view.witnesses == (1, 1)
+    assert view.blind == ["fig-2-routing:repaired", "lemma-4.2-psi:paper"]
+    assert view.old_rows == 4
+    assert gate_view(given, NONE).witnesses == (0, 0)
 
 
 def test_all_evidence_with_stated_power_is_listed(given):

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from lpcb.files import check_target, is_stdout
 from verification.console import brief, complain, say, show_table, written
 from verification.execute import check_jobs
-from verification.fingerprint import versions
 from verification.mutants import EQUIVALENT, MUTANTS, Equivalent, Mutant
 from verification.mutants.kill import Kill, run_named
 from verification.mutants.matrix import run_matrix
-from verification.mutants.observe import PROFILE
+from verification.mutants.study import SEED, Study, plain, read
 from verification.registry import load, load_module
-
-SEED = 0
+from verification.serialise import canonical_json, write_atomic
 
 
 def mutants_command(
@@ -40,7 +38,7 @@ def mutants_command(
 ) -> None:
     """Make small mistakes in lpcb, one at a time and never on disk, and see whether a row notices.
 
-    With --full, finished mutants are kept beside the JSON file, in one that ends in .jsonl.
+    With --full, what the JSON file holds already of this code is not run again.
 
     Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input.
 
@@ -50,7 +48,8 @@ def mutants_command(
     chosen = _chosen(table, names or [])
     if show_list:
         listed = [{"name": m.name, "row": m.row, "what": m.what} for m in chosen]
-        if written(json_file, {"schema": 1, "mutants": listed, "equivalent": _plain(equivalent)}):
+        same = [{"name": e.name, "what": e.what, "why": e.why} for e in equivalent]
+        if written(json_file, {"schema": 1, "mutants": listed, "equivalent": same}):
             return
         show_table(("mutant", "row", "mistake"), [(m.name, m.row, m.what) for m in chosen])
         show_table(("equivalent", "why"), [(e.name, e.why) for e in equivalent])
@@ -62,29 +61,20 @@ def mutants_command(
     workers = os.cpu_count() or 1 if jobs == -1 else jobs
     tell = (lambda kill: None) if quiet or is_stdout(json_file) else _teller(len(chosen))
     if full and json_file is not None:
-        kills = run_matrix(chosen, SEED, workers, json_file.with_suffix(".jsonl"), tell)
+
+        def keep(study: Study) -> None:
+            kills = [study[mutant] for mutant in table if mutant in study]
+            write_atomic(json_file, canonical_json(plain(kills, equivalent)))
+
+        study = run_matrix(chosen, read(json_file, table), workers, keep, tell)
+        keep(study)
+        kills = [study[mutant] for mutant in chosen]
     else:
         kills = run_named(chosen, SEED, workers, tell)
-    if not written(json_file, study(kills, equivalent)):
+        written(json_file, plain(kills, equivalent))
+    if not is_stdout(json_file):
         _show(kills, len(equivalent))
     raise typer.Exit(0 if all(kill.killed for kill in kills) else 1)
-
-
-def study(kills: Sequence[Kill], equivalent: Sequence[Equivalent]) -> dict[str, Any]:
-    """What is written; only ``seconds`` differs from run to run."""
-    return {
-        "schema": 1,
-        "versions": versions(),
-        "profile": PROFILE,
-        "seed": SEED,
-        "mutants": [kill.to_dict() for kill in kills],
-        "equivalent": _plain(equivalent),
-        "seconds": {kill.mutant.name: round(kill.seconds, 1) for kill in kills},
-    }
-
-
-def _plain(equivalent: Sequence[Equivalent]) -> list[dict[str, str]]:
-    return [{"name": e.name, "what": e.what, "why": e.why} for e in equivalent]
 
 
 def _tables(module: str | None) -> tuple[tuple[Mutant, ...], tuple[Equivalent, ...]]:
@@ -121,20 +111,22 @@ def _teller(total: int) -> Callable[[Kill], None]:
 
 
 def _outcome(kill: Kill) -> str:
-    if kill.killed:
-        return f"killed by {kill.mutant.row} ({kill.by})"
-    if kill.by == "error":
-        return f"crashed {kill.mutant.row}, which is no kill: {brief(kill.found, 120)}"
-    return f"survived {kill.mutant.row}" + (
-        f"; noticed by {', '.join(other.row for other in kill.also)}" if kill.also else ""
-    )
+    row, named = kill.mutant.row, kill.named
+    if row not in kill.cells:
+        return f"not held against {row} yet"
+    if named is None:
+        others = ", ".join(other.row for other in kill.also)
+        return f"survived {row}" + (f"; noticed by {others}" if others else "")
+    if named.by == "error":
+        return f"crashed {row}, which is no kill: {brief(named.found, 120)}"
+    return f"killed by {row} ({named.by})"
 
 
 def _show(kills: Sequence[Kill], equivalent: int) -> None:
     bad = [kill for kill in kills if not kill.killed]
     if bad:
         show_table(("mutant", "outcome"), [(kill.mutant.name, _outcome(kill)) for kill in bad])
-    crashed = sum(kill.by == "error" for kill in bad)
+    crashed = sum(kill.named is not None for kill in bad)
     say(
         f"{len(kills) - len(bad)} of {len(kills)} mutants killed by the row they name, "
         f"{len(bad) - crashed} survived, {crashed} crashed; {equivalent} more are equivalent."

@@ -20,6 +20,7 @@ import lpcb
 import verification
 import verification.claims
 from verification import baseline
+from verification.fingerprint import versions
 
 LEFT_OUT = ("lpcb/cli.py",)
 """Of lpcb: what no row runs."""
@@ -56,6 +57,13 @@ def claim_hash(claim: str) -> str:
     files = {name: _file(name) for name in modules}
     files |= {path.name: path for path in sorted((ROOT / "verification/certificates").glob("*.json"))}
     return _digest(files, json.dumps(_expected().get(claim), sort_keys=True))
+
+
+@lru_cache(maxsize=512)
+def row_code(row: str) -> str:
+    """A hash of all that a row's result depends on but the seed: its claim's code and the libraries."""
+    text = json.dumps([claim_hash(row.partition(":")[0]), versions()], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def home(claim: str) -> str:

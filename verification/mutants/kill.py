@@ -7,9 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from verification import substitution
 from verification.mutants import observe
@@ -23,7 +22,10 @@ ROW_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Noticed:
-    """What a row saw of a mutant: ``by`` is "verdict" or a measure's name, ``samples`` how many it took."""
+    """What a row saw of a mutant: ``by`` is "verdict" or a measure's name, ``samples`` how many it took.
+
+    Where ``by`` is "error" the row was not decided because something was raised, which is no kill.
+    """
 
     row: str
     by: str
@@ -34,38 +36,28 @@ class Noticed:
 
 @dataclass(frozen=True)
 class Kill:
-    """What the named row says of a mutant, and which other rows noticed it.
+    """What the rows that were run say of a mutant: None where nothing has changed.
 
-    ``by`` is what changed: "verdict", the name of a measure, "error" if the row was not decided because
-    something was raised (which is no kill), or None.
+    A mutant is killed if the row that it names has noticed it.
     """
 
     mutant: Mutant
-    by: str | None
-    expected: str | None
-    found: str | None
-    samples: int
-    also: tuple[Noticed, ...]
+    cells: Mapping[str, Noticed | None]
     seconds: float
 
     @property
-    def killed(self) -> bool:
-        return self.by not in (None, "error")
+    def named(self) -> Noticed | None:
+        return self.cells.get(self.mutant.row)
 
-    def to_dict(self) -> dict[str, Any]:
-        mutant = self.mutant
-        return {
-            "name": mutant.name,
-            "what": mutant.what,
-            "module": mutant.edit.module,
-            "row": mutant.row,
-            "killed": self.killed,
-            "by": self.by,
-            "expected": self.expected,
-            "found": self.found,
-            "samples": self.samples,
-            "also": [asdict(other) for other in self.also],
-        }
+    @property
+    def killed(self) -> bool:
+        return self.named is not None and self.named.by != "error"
+
+    @property
+    def also(self) -> tuple[Noticed, ...]:
+        """What other rows noticed."""
+        others = (cell for row, cell in self.cells.items() if row != self.mutant.row)
+        return tuple(cell for cell in others if cell and cell.by != "error")
 
 
 def observed(
@@ -125,21 +117,17 @@ def affected(mutant: Mutant, calls: Mapping[str, Seen]) -> list[str]:
     return [row for row, seen in calls.items() if line is None or seen.calls is None or at in seen.calls]
 
 
+def noticed(seen: Seen, plain: Seen) -> Noticed | None:
+    """What a row that says ``plain`` of the code as it is has noticed."""
+    if seen.error is not None:
+        return Noticed(seen.row, "error", "none", seen.error, 0)
+    return Noticed(seen.row, *seen.changes[0], _samples(seen, plain)) if seen.changes else None
+
+
 def judge(mutant: Mutant, seen: Sequence[Seen], plain: Mapping[str, Seen]) -> Kill:
     """The verdict on a mutant from the rows that were run, the named one among them or unaffected."""
-    also = tuple(
-        Noticed(s.row, *s.changes[0], _samples(s, plain[s.row]))
-        for s in seen
-        if s.row != mutant.row and s.changes and s.error is None
-    )
-    seconds = sum(s.seconds for s in seen)
-    mine = next((s for s in seen if s.row == mutant.row), None)
-    if mine is None or not mine.changes:
-        return Kill(mutant, None, None, None, 0, also, seconds)
-    if mine.error is not None:
-        return Kill(mutant, "error", None, mine.error, 0, also, seconds)
-    by, expected, found = mine.changes[0]
-    return Kill(mutant, by, expected, found, _samples(mine, plain[mutant.row]), also, seconds)
+    cells = {s.row: noticed(s, plain[s.row]) for s in seen}
+    return Kill(mutant, cells, sum(s.seconds for s in seen))
 
 
 def _samples(now: Seen, before: Seen) -> int:

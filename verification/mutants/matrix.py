@@ -1,90 +1,62 @@
-"""Every mutant against every row that it can reach, in pieces: what is done is kept in a file of lines."""
+"""Every mutant against every row, cheap rows first, in pieces that can be gone on with."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
 
-from verification.alarms.code import claim_hash
-from verification.fingerprint import versions
 from verification.mutants.kill import Kill, affected, judge, observed, reference, side_by_side
 from verification.mutants.mutant import Mutant
 from verification.mutants.observe import Seen
+from verification.mutants.study import SEED, Study
 from verification.registry import load
 
-
-@lru_cache(maxsize=512)
-def code(row: str, seed: int) -> str:
-    """A hash of all that a row's result depends on but the mutant: its claim's code, libraries, the seed.
-
-    A new mutant leaves the results of the others alone, and a change of one claim those of the other rows.
-    """
-    text = json.dumps([claim_hash(row.partition(":")[0]), versions(), seed], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-@dataclass
-class Progress:
-    """Finished rows by mutant, read from a file and appended to it; broken lines are skipped."""
-
-    path: Path
-    seed: int
-
-    def __post_init__(self) -> None:
-        self.lock = Lock()
-        self.done: dict[tuple[str, str], Seen] = {}
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        for line in lines:
-            try:
-                data = json.loads(line)
-                seen = Seen.from_json(json.dumps(data["seen"]))
-                if data["code"] == code(seen.row, self.seed):
-                    self.done[data["key"], seen.row] = seen
-            except (ValueError, KeyError, TypeError):
-                continue  # a line that was cut off, or a row that is no more: done again if it is wanted
-
-    def keep(self, key: str, found: Iterable[Seen]) -> None:
-        with self.lock, self.path.open("a", encoding="utf-8") as file:
-            for seen in found:
-                self.done[key, seen.row] = seen
-                data = {"code": code(seen.row, self.seed), "key": key, "seen": asdict(seen)}
-                file.write(f"{json.dumps(data)}\n")
-
-    def missing(self, key: str, rows: Sequence[str]) -> list[str]:
-        return [row for row in rows if (key, row) not in self.done]
+WAVES = (1.5, 5.0, float("inf"))
+"""Seconds that a row takes while its calls are listed, about twice what it takes otherwise: a mutant is run
+against the rows of a wave in one process, where they share their experiments."""
 
 
 def run_matrix(
     mutants: Sequence[Mutant],
-    seed: int,
+    study: Study,
     jobs: int,
-    path: Path,
+    keep: Callable[[Study], None],
     progress: Callable[[Kill], None] = lambda kill: None,
-) -> list[Kill]:
-    """Each mutant against all rows that call the function it changes. Goes on where ``path`` ends."""
-    kept = Progress(path, seed)
-    plain = _plain(kept, seed, jobs)
+) -> Study:
+    """Adds to ``study`` what it lacks of ``mutants``, and calls ``keep`` after every piece.
 
-    def one(mutant: Mutant) -> Kill:
-        key = json.dumps(asdict(mutant.edit), sort_keys=True)
-        rows = affected(mutant, plain)
-        if left := kept.missing(key, rows):
-            kept.keep(key, observed((mutant.edit,), left, seed))
-        kill = judge(mutant, [kept.done[key, row] for row in rows], plain)
-        progress(kill)
-        return kill
+    A row that never calls the function which a mutant changes does not notice it, and is not run.
+    """
+    lock = Lock()
+    left = [row.name for row in load().rows() if any(_lacks(study, m, row.name) for m in mutants)]
+    plain = reference(left, SEED, jobs, calls=True) if left else {}
+    for wave in waves(plain):
 
-    return side_by_side(one, mutants, jobs)
+        def one(mutant: Mutant, wave: Mapping[str, Seen] = wave) -> Kill:
+            missing = [row for row in wave if _lacks(study, mutant, row)]
+            reached = [row for row in affected(mutant, wave) if row in missing]
+            found = judge(mutant, observed((mutant.edit,), reached, SEED) if reached else [], plain)
+            with lock:
+                old = study.get(mutant, Kill(mutant, {}, 0.0))
+                cells = {**old.cells, **dict.fromkeys(missing), **found.cells}
+                study[mutant] = Kill(mutant, cells, old.seconds + found.seconds)
+                if missing:
+                    keep(study)
+            progress(study[mutant])
+            return study[mutant]
+
+        side_by_side(one, mutants, jobs)
+    return study
 
 
-def _plain(kept: Progress, seed: int, jobs: int) -> Mapping[str, Seen]:
-    """Every row of the code as it is, with the functions that it calls."""
-    rows = [row.name for row in load().rows()]
-    if left := kept.missing("plain", rows):
-        kept.keep("plain", reference(left, seed, jobs, calls=True).values())
-    return {row: kept.done["plain", row] for row in rows}
+def _lacks(study: Study, mutant: Mutant, row: str) -> bool:
+    return mutant not in study or row not in study[mutant].cells
+
+
+def waves(plain: Mapping[str, Seen]) -> Iterator[dict[str, Seen]]:
+    """The rows by what they cost, none empty."""
+    lower = float("-inf")
+    for upper in WAVES:
+        if wave := {row: seen for row, seen in plain.items() if lower < seen.seconds <= upper}:
+            yield wave
+        lower = upper

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from verification import baseline
 from verification.alarms.bounds import Count, count, earlier, whole
-from verification.alarms.code import claim_hash
+from verification.alarms.code import claim_hash, row_code
 from verification.alarms.reductions import reduced_hash
 from verification.registry import load
 from verification.report.model import false_alarm
@@ -123,24 +124,49 @@ class GateView:
 
     @property
     def survivors(self) -> list[Json]:
-        return [m for m in self.mutants["mutants"] if not m["killed"]] if self.mutants else []
+        return [m for m in self._mutants if not m["killed"]]
 
     @property
     def killers(self) -> list[tuple[str, list[str]]]:
         """Rows and the mutants that each was seen to kill, the busiest first."""
         found: dict[str, list[str]] = {}
-        for mutant in self.mutants["mutants"] if self.mutants else ():
-            also = [kill["row"] for kill in mutant.get("also", [])]
-            for row in dict.fromkeys([*([mutant["row"]] if mutant["killed"] else []), *also]):
+        for mutant in self._mutants:
+            also = [kill["row"] for kill in mutant["also"]]
+            for row in [*([mutant["row"]] if mutant["killed"] else []), *also]:
                 found.setdefault(row, []).append(mutant["name"])
         return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
     @property
+    def complete(self) -> list[str]:
+        """Rows that every mutant was held against: the columns of the full matrix."""
+        return self.mutants["complete"] if self.mutants else []
+
+    @property
+    def witnesses(self) -> tuple[int, int]:
+        """Mutants that more than one row catches, and the median number of rows that catch one."""
+        caught = [m["killed"] + len(m["also"]) for m in self._mutants]
+        return sum(n > 1 for n in caught), int(median(caught)) if caught else 0
+
+    @property
+    def blind(self) -> list[str]:
+        """Rows of the full matrix that catch no mutant."""
+        busy = {row for row, _ in self.killers}
+        return [row for row in self.complete if row not in busy]
+
+    @property
+    def old_rows(self) -> int:
+        """Rows of the matrix, of claims that are still here, whose code has changed since."""
+        rows = self.mutants["rows"] if self.mutants else {}
+        known = {row: code for row, code in rows.items() if row.partition(":")[0] in self.code}
+        return sum(row_code(row) != code for row, code in known.items())
+
+    @property
     def mutants_seconds(self) -> float | None:
-        if self.mutants is None:
-            return None
-        seconds = self.mutants["seconds"]
-        return float(sum(seconds.values()) if isinstance(seconds, dict) else seconds)
+        return None if self.mutants is None else float(sum(self.mutants["seconds"].values()))
+
+    @property
+    def _mutants(self) -> list[Json]:
+        return self.mutants["mutants"] if self.mutants else []
 
     # --- power ---
 
