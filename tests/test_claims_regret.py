@@ -21,9 +21,11 @@ from verification import claim
 from verification.claim import Setting
 from verification.claims import elimination, theorem_3_2_regret, theorem_4_6, theorem_4_6_slope
 from verification.experiments import (
+    baseline_wholes,
     bound_tables,
     elimination_epochs,
     envelopes,
+    families,
     levels,
     onset,
     regret,
@@ -199,29 +201,68 @@ def test_levels_fill_the_bins_that_the_formula_counts(name: str) -> None:
     """Every row of shares is a bin of its own for each action, on each layer, at the true directions."""
     family, s = levels.FAMILIES[name], 1e-4
     problem, shares = family.build(s), family.shares(s)
-    level = np.floor(-np.log(np.linalg.norm(problem.features, axis=2))).astype(int)
-    below = np.zeros_like(level)
-    if name == "d=2 pairs":
-        below = np.floor(-np.log(np.abs(problem.features[..., 1]))).astype(int)
+    assert problem.d == family.d
+    depth = 1 if family.make is levels.on_line else family.d  # on a line the other layers see errors only
     for a in range(2):
-        cells = level[:, a] * 1000 + below[:, a]
-        assert len(np.unique(cells)) == len(shares)
-        second = np.array([problem.weights[cells == cell].sum() / 2 for cell in cells])
-        first = np.array([problem.weights[level[:, a] == k].sum() / 2 for k in level[:, a]])
-        np.testing.assert_allclose(np.repeat(shares[:, 0], 2), first)
-        if not np.isnan(shares).any():
-            np.testing.assert_allclose(np.repeat(shares[:, 1], 2), second)
+        left = [np.linalg.norm(problem.features[:, a, h:], axis=1) for h in range(depth)]
+        level = np.floor(-np.log(left)).astype(int)
+        for h in range(depth):
+            cells = ["/".join(map(str, column)) for column in level[: h + 1].T]
+            share = {cell: problem.weights[np.array(cells) == cell].sum() / 2 for cell in cells}
+            found = np.array([share[cell] for cell in cells])
+            np.testing.assert_allclose(np.repeat(shares[:, h], len(found) // len(shares)), found)
+        assert len(set(cells)) == len(shares)
     np.testing.assert_allclose(problem.gaps.max(axis=1), 2 * s)
 
 
 def test_levels_runs_cost_what_is_predicted() -> None:
     """Well beside the sizes at which an interval equals a gap runs cost exactly that, seed by seed."""
-    spec = REPAIRED(d=1, actions=2, horizon=10**13, **regret.SCALED[1])
-    for name, factor in (("d=1", 0.5), ("d=1", 1.3)):
+    for name, factor in (("d=1", 0.5), ("d=1", 1.3), ("d=3 line", 0.5), ("d=3 triples", 1.5)):
         family = levels.FAMILIES[name]
+        horizon = 10**13 if family.d == 1 else 10**15
+        spec = REPAIRED(d=family.d, actions=2, horizon=horizon, **regret.SCALED[family.d])
         s = factor * levels.worst_size(spec, family)
         run = aggregate.run(family.build(s), spec, 2, np.random.default_rng(0))
         np.testing.assert_allclose(run.total_regret, levels.predicted(spec, family, s), rtol=0.02)
+
+
+@pytest.mark.parametrize("peak", [0.4, 3e-3, 2e-7, 0.9])
+def test_the_worst_size_is_found_wherever_it_is(peak: float) -> None:
+    """Costs that rise like the size up to a peak and fall beyond it, as regret does."""
+    tried: list[float] = []
+
+    def cost(s: float) -> float:
+        tried.append(s)
+        return min(s, peak**3 / s**2)
+
+    size, inside = baseline_wholes.worst_size(cost, lambda s: s, 0.5, 1e-9)
+    assert inside is (peak < 0.5)
+    best = max(0.5 * 2 ** (-j / 2) for j in range(80) if 0.5 * 2 ** (-j / 2) <= max(peak, 0.36))
+    assert cost(size) >= cost(best) or size == 0.5
+    assert len(tried) < 30
+
+
+def test_a_search_that_finds_no_regret_ends() -> None:
+    assert baseline_wholes.worst_size(lambda s: 0.0, lambda s: s, 0.5, 1e-9) == (0.5, False)
+
+
+def test_baselines_are_run_where_the_algorithm_is() -> None:
+    assert set(baseline_wholes.PLACES) >= {f.name for f in families.FAMILIES[2]} - {"F(s)"}
+    assert {"levels on a line", "pairs of levels"} <= set(baseline_wholes.PLACES)
+    for build, largest in baseline_wholes.PLACES.values():
+        problem = build(largest / 8)
+        assert problem.d == 2
+        assert problem.gaps.max() > 0
+    straight, turned = (baseline_wholes.PLACES[name][0](0.1) for name in ("line", "line reversed"))
+    np.testing.assert_array_equal(straight.means, -turned.means)
+
+
+def test_a_random_problem_is_the_same_at_every_size_but_for_its_gaps() -> None:
+    small, large = (families.scattered(s, 3, 1) for s in (0.01, 0.1))
+    np.testing.assert_allclose(10 * small.gaps, large.gaps)
+    np.testing.assert_array_equal(small.weights, large.weights)
+    other = families.scattered(0.1, 3, 2)
+    assert not np.allclose(other.gaps, large.gaps)
 
 
 def test_a_run_above_the_bound_refutes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -291,7 +332,7 @@ def test_width_table_names_its_sources() -> None:
 def test_onset_formulas_agree_with_runs() -> None:
     """Printed constants at T = 3e15, d = 1; epochs double, so a factor of 4 either way is agreement."""
     run = aggregate.run(
-        regret.dense_1(0.5), REPAIRED(d=1, actions=2, horizon=3 * 10**15), 3, np.random.default_rng(0)
+        families.dense_1(0.5), REPAIRED(d=1, actions=2, horizon=3 * 10**15), 3, np.random.default_rng(0)
     )
     seen, expected = run.onset(), onset.onset(1, 1.0)
     pairs = {
@@ -334,8 +375,8 @@ def test_horizons_end_with_an_epoch(about: float) -> None:
 
 def test_trace_is_the_run() -> None:
     spec = REPAIRED(d=1, actions=2, horizon=10**10, **regret.SCALED[1])
-    traced = regret.trace(regret.dense_1(0.3), spec, 3, np.random.default_rng(5))
-    plain = aggregate.run(regret.dense_1(0.3), spec, 3, np.random.default_rng(5))
+    traced = regret.trace(families.dense_1(0.3), spec, 3, np.random.default_rng(5))
+    plain = aggregate.run(families.dense_1(0.3), spec, 3, np.random.default_rng(5))
     np.testing.assert_array_equal(traced.run.regret, plain.regret)
     problem = traced.run.problem
     rates = (problem.weights[:, None] * traced.policy * problem.gaps).sum(axis=(2, 3))

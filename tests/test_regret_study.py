@@ -48,6 +48,30 @@ def test_tables_say_what_the_curves_hold(curves: list[dict[str, Any]]) -> None:
     assert (row[0], float(row[3])) == ("private_statistics", 1e12)
 
 
+def test_baselines_are_shown_at_their_worst_family(curves: list[dict[str, Any]]) -> None:
+    worse = curve("elsewhere", "private_statistics", 0.8, place="line", interior=[True, True, False, True])
+    better = curve("elsewhere", "private_statistics", 0.6, place="rare")
+    both = [*curves, worse, better]
+    (row,) = regret.elsewhere_table(both).rows
+    assert row[0] == "private_statistics"
+    assert float(row[1]) == pytest.approx(1e18**0.05, rel=0.05)
+    assert float(row[2]) == pytest.approx(1e12**-0.15, rel=0.05)
+    shown = {row[0]: row for row in regret.exponent_table(regret.with_elsewhere(both)).rows}
+    assert len(shown) == len(regret.exponent_table(curves).rows)
+    assert float(shown["private_statistics"][2]) == pytest.approx(0.8, abs=0.01)
+    assert shown["private_statistics"][8] == "no"
+    assert regret.with_elsewhere([*curves, better]) == curves
+    start = curve("bend", "ldp_linucb_doubling", 0.8)
+    bend = start | {"horizon": [start["horizon"]], "size": [[0.8, 0.4, 0.2, 0.1]]}
+    text = regret.markdown([*both, bend])
+    assert "## Baselines elsewhere" in text
+    table = text.split("## Locally private LinUCB from the start")[1].split("##")[0]
+    rows = [line.split("|") for line in table.splitlines() if line.startswith("| 1.0e+")]
+    slopes = [float(row[-2]) for row in rows[1:]]
+    assert slopes == pytest.approx([0.8] * 3, abs=0.01)
+    assert regret.svg([*both, bend]) == regret.svg(regret.with_elsewhere(both))
+
+
 def test_the_same_curves_give_the_same_bytes(curves: list[dict[str, Any]]) -> None:
     drawn = regret.svg(curves)
     assert drawn == regret.svg(curves)

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from verification.claim import Arrays, Experiment, Setting
+from verification.experiments.baseline_bend import BASELINE_BEND
 from verification.experiments.baseline_envelopes import BASELINE_ENVELOPES, baseline_grids
+from verification.experiments.baseline_wholes import BASELINE_WHOLES, column, elsewhere
 from verification.experiments.envelopes import ENVELOPES, LOST, cases
 from verification.report.regret import markdown, svg
 from verification.serialise import canonical_json, plain, write_atomic
@@ -25,8 +28,10 @@ from verification.threads import single_thread
 SEED = 0
 PAPER, REPAIRED = (Setting(variant, "thorough", SEED) for variant in ("paper", "repaired"))
 PARTS: tuple[tuple[Experiment, Setting], ...] = (
-    (BASELINE_ENVELOPES, REPAIRED),
     (ENVELOPES, REPAIRED),
+    (BASELINE_ENVELOPES, REPAIRED),
+    (BASELINE_WHOLES, REPAIRED),
+    (BASELINE_BEND, REPAIRED),
     (ENVELOPES, PAPER),
     (LOST, PAPER),
 )
@@ -35,7 +40,7 @@ PARTS: tuple[tuple[Experiment, Setting], ...] = (
 def simulated(jobs: int) -> list[dict[str, Any]]:
     """One record for each curve, from the same shards as the thorough profile of thm-4.6-slope."""
     with ProcessPoolExecutor(jobs) as pool:
-        beside, repaired, paper, lost = pool.map(_shard, range(len(PARTS)))
+        repaired, beside, others, bend, paper, lost = pool.map(_shard, range(len(PARTS)))
     out: list[dict[str, Any]] = []
     for setting, data in ((PAPER, paper), (REPAIRED, repaired)):
         chosen = [case.name for case in cases(setting)]
@@ -44,6 +49,11 @@ def simulated(jobs: int) -> list[dict[str, Any]]:
     for grid in baseline_grids(REPAIRED):
         extra = {"expected": grid.expected, "why": grid.why}
         out.append({"group": "baseline", "name": grid.key, **_record(beside, grid.key), **extra})
+    out.append({"group": "bend", "name": "ldp_linucb_doubling", **plain(bend)})
+    names, places = elsewhere(REPAIRED)
+    for name, place in product(names, places):
+        key = column(name, place)
+        out.append({"group": "elsewhere", "name": name, "place": place, **_record(others, key)})
     return out
 
 

@@ -32,8 +32,10 @@ from verification.evidence.enclosure import step_evidence
 from verification.evidence.lplr_proof.chain import CHAIN, log_bound
 from verification.evidence.scaling import Slope, local_slopes, slope, slope_any_x, slope_detectable
 from verification.evidence.tails import POWER, clopper_pearson
+from verification.experiments.baseline_bend import BASELINE_BEND
 from verification.experiments.baseline_envelopes import BASELINE_ENVELOPES
 from verification.experiments.baseline_evidence import baselines
+from verification.experiments.baseline_wholes import BASELINE_WHOLES
 from verification.experiments.envelope_evidence import fixed_bins, follows
 from verification.experiments.envelopes import ENVELOPES, LOST, WINDOW, band, cases, columns, decades
 from verification.experiments.far_levels import far_table
@@ -213,7 +215,7 @@ SLOPE = Claim(
         Check("lost actions", lost_actions, random=True),
         Check("baselines", baselines, random=True),
     ),
-    experiments=(ENVELOPES, LOST, BASELINE_ENVELOPES),
+    experiments=(ENVELOPES, LOST, BASELINE_ENVELOPES, BASELINE_WHOLES, BASELINE_BEND),
     guards=frozenset({"inactive-width"}),
 )
 

@@ -47,9 +47,9 @@ EARLY = (
     "linear; the aggregated form shows it from 1e12 on"
 )
 BEND = (
-    "between two regimes: at T = 1e3 it follows the sign of its noisy estimate and the worst s is near "
-    "4 T^(-1/4), from 1e12 on optimism rules and it is 30 to 120 T^(-1/4); while that factor rises regret "
-    "grows faster than T^(3/4). Early seeds differ by as much as their mean, so the interval is wide"
+    "between two regimes: at T = 1e3 it follows the sign of its noisy estimate and the worst s, near "
+    "4 T^(-1/4), is about the largest there is; from 1e12 on optimism rules and it is 30 to 120 T^(-1/4); "
+    "while that factor rises regret grows faster than T^(3/4), as the doubling form shows from the start on"
 )
 GRIDS = (
     BaselineGrid("uniform", 0.0, (LARGEST,), 1.0),

@@ -14,16 +14,8 @@ from lpcb.problem import Problem
 from lpcb.spec import Spec
 from verification.claim import Arrays, Experiment, Setting
 from verification.experiments import levels
-from verification.experiments.regret import (
-    FAMILIES,
-    SCALED,
-    Family,
-    Worst,
-    spread_2,
-    trace,
-    whole_epochs,
-    worst,
-)
+from verification.experiments.families import FAMILIES, Family, Worst, spread_2, worst
+from verification.experiments.regret import SCALED, trace, whole_epochs
 from verification.verdict import Profile, Series
 
 WINDOW = (0.45, 0.58)
@@ -72,7 +64,10 @@ SCALED_2 = Case(
     2,
     _scale(2),
     (1e12, 1e13, 1e15, 1e17, 4e18),
-    _near(FAMILIES[2], {"F(s)": slice(2, 5), "line": slice(3, 6)}),
+    _near(
+        FAMILIES[2],
+        {"F(s)": slice(2, 5), "line": slice(3, 6), "random 1": slice(5, 10), "random 3": slice(3, 6)},
+    ),
 )
 BESIDE = (0.5, 0.7, 0.85, 0.97, 1.1, 1.4, 2.0)
 """Sizes of levels instances, in units of the predicted worst."""
@@ -90,15 +85,18 @@ LEVELS_1 = _levels("d=1", 1, SCALED_1.horizons, BESIDE[1:-1])
 LINE_2 = _levels("d=2 line", 2, SCALED_2.horizons[1:], BESIDE[1:-1])
 PAIRS_2 = _levels("d=2 pairs", 2, SCALED_2.horizons[1:], BESIDE[1:-1])
 ALL_1 = (1e10, 1e11, 1e12, 1e14, 1e16, 4e18)
+ALL_3 = (1e13, 1e14, 1e15, 1e17, 4e18)
 ALL_2 = (1e13, 1e14, 1e15, 1e16, 1e17, 4e18)
 FULL: tuple[Case, ...] = (
     replace(PRINTED_1, horizons=(5e15, 2e16, 1.5e17, 1e18, 4e18), families=FAMILIES[1]),
     replace(SCALED_1, horizons=ALL_1, families=FAMILIES[1]),
     replace(SCALED_2, horizons=(1e12, *ALL_2), families=FAMILIES[2]),
-    Case("d=3 scaled", 3, _scale(3), (1e13, 1e14, 1e15, 1e17, 4e18), FAMILIES[3]),
+    Case("d=3 scaled", 3, _scale(3), ALL_3, FAMILIES[3]),
     _levels("d=1", 1, ALL_1),
     _levels("d=2 line", 2, ALL_2),
     _levels("d=2 pairs", 2, ALL_2),
+    _levels("d=3 line", 3, ALL_3),
+    _levels("d=3 triples", 3, ALL_3),
 )
 CHEAP = (1e10, 1e12, 1e14, 3e16)
 

@@ -5,24 +5,25 @@ a layer adds at $\psi = 1$. Here J levels of $\|\phi\|$ have a bin each, as many
 $\psi = 1/(2J)$: intervals, the gaps they cannot see, and regret are J times larger.
 
 The prediction. No constant in it is fitted. On level k write $\psi_1(k)$ for the share of its first-layer
-bin and, for two layers, $\psi_2$ for that of a second-layer bin. Where bins are active an interval is
-$\eta_1 = w/(\psi_1\sqrt n)$, and below it $\eta_2 = 2\eta_1 + w/(\psi_2\sqrt n)$ (the mean error of the
+bin and $\psi_h$ for that of a bin on layer h. Where bins are active an interval is
+$\eta_1 = w/(\psi_1\sqrt n)$, and below it $\eta_h = 2\eta_{h-1} + w/(\psi_h\sqrt n)$ (the mean error of the
 layer above comes in once by itself and once through $\bar\epsilon$). Estimates are far better than that, so
 an action with gap 2s is dropped by the first oracle with $\eta < s$ and costs s a round until then. The
 largest s that the last oracle of a run, with $n \approx T/(8d)$ users a batch, cannot see has
 $s = \eta(s) \approx w(T)\,B(T)\,\sqrt{8d/T}$ and costs $sT$: regret is about $\sqrt{8dT}\,w(T)B(T)$, where
-B is 2J for one layer and at most 2J + J^2 for two (J(J-1)/2 pairs of levels). With $w \sim \ln T$ and
-$J \le M = \ln(T)/2$ that is $\sqrt T$ times ln T to the d + 1, the theorem's order. But J is
-$\ln(1/4s)$, which is 1 when learning starts: over every range that can be simulated B grows faster than
-$\ln^d T$, and straight lines are steeper than 1/2 by more than ln T's powers explain.
+B is 2J for one layer, between J^2 + J and 3J^2 for two (J(J-1)/2 pairs of levels), and of order J^d for d.
+With $w \sim \ln T$ and $J \le M = \ln(T)/2$ that is $\sqrt T$ times ln T to the d + 1, the theorem's order.
+But J is $\ln(1/4s)$, which is 1 when learning starts: over every range that can be simulated B grows faster
+than $\ln^d T$, and straight lines are steeper than 1/2 by more than ln T's powers explain.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -42,72 +43,69 @@ def _centre(level: int) -> float:
     return math.exp(-level - 0.5)
 
 
-def levels_1(s: float) -> Problem:
-    """d = 1: phi = e^(-k-1/2) +- s on every level k, theta = 1, gap 2 s."""
-    return _problem([(k, None) for k in range(count(s))], s, ())
+def _bins(layers: int, s: float) -> list[tuple[int, ...]]:
+    """All k_1 < ... < k_layers among the levels above the gap."""
+    return list(combinations(range(max(layers, count(s))), layers))
 
 
-def levels_2(s: float) -> Problem:
-    """d = 2: as :func:`levels_1`, all features along e_1."""
-    return _problem([(k, None) for k in range(count(s))], s, (0.0,))
+def on_line(s: float, d: int) -> Problem:
+    """phi = e^(-k-1/2) +- s along e_1 on every level k, theta = e_1, gap 2 s."""
+    return _problem(_bins(1, s), s, d)
 
 
-def levels_22(s: float) -> Problem:
-    """d = 2: phi = (e^(-k-1/2) +- s, +-e^(-j-1/2)) on all pairs of levels k < j, theta = e_1, gap 2 s."""
-    return _problem(_pairs(s), s, (0.0,))
+def on_all_layers(s: float, d: int) -> Problem:
+    """phi = (e^(-k_1-1/2) +- s, +-e^(-k_2-1/2), ...) on all levels k_1 < ... < k_d, theta = e_1, gap 2 s."""
+    return _problem(_bins(d, s), s, d)
 
 
-def _pairs(s: float) -> list[tuple[int, int | None]]:
-    J = max(2, count(s))
-    return [(k, j) for k in range(J) for j in range(k + 1, J)]
-
-
-def _problem(bins: list[tuple[int, int | None]], s: float, rest: tuple[float, ...]) -> Problem:
+def _problem(bins: list[tuple[int, ...]], s: float, d: int) -> Problem:
     features = []
-    for k, j in bins:
-        for x in (1.0, -1.0):
-            below = rest if j is None else (x * _centre(j),)
-            features.append([[_centre(k) + x * s, *below], [_centre(k) - x * s, *below]])
+    for first, *others in bins:
+        for signs in product((1.0, -1.0), repeat=max(1, len(others))):
+            below = [x * _centre(level) for x, level in zip(signs, others, strict=False)]
+            rest = [*below, *[0.0] * (d - 1 - len(below))]
+            features.append([[_centre(first) + x * s, *rest] for x in (signs[0], -signs[0])])
     weights = np.full(len(features), 1 / len(features))
-    return Problem(np.array(features), weights, np.array([1.0, *rest]), name="levels")
+    return Problem(np.array(features), weights, np.eye(d)[0], name="levels")
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A family of such instances: ``shares(s)`` are psi_1 and psi_2 (or nan) of the bins, one row each."""
+    """A family of such instances: ``shares(s, d)`` are psi_1, ..., psi_d of the bins, one row each."""
 
     name: str
-    build: Callable[[float], Problem]
-    shares: Callable[[float], Array]
+    d: int
+    make: Callable[[float, int], Problem]
+    part: Callable[[float, int], Array]
+
+    def build(self, s: float) -> Problem:
+        return self.make(s, self.d)
+
+    def shares(self, s: float) -> Array:
+        return self.part(s, self.d)
 
 
-def _one_layer(s: float) -> Array:
-    J = count(s)
-    return np.tile([0.5 / J, np.nan], (J, 1))
-
-
-def _repeated(s: float) -> Array:
+def _repeated(s: float, d: int) -> Array:
     """On a line the second layer is not blind: it sees what the first direction's error leaves of phi, all of
-    it in one bin of the same share. (Seen in simulations before it was understood.)"""
+    it along one direction and in one bin of the same share (seen in simulations before it was understood).
+    What the second leaves is smaller than all levels, so a third layer sees nothing."""
     J = count(s)
-    return np.full((J, 2), 0.5 / J)
+    return np.full((J, min(d, 2)), 0.5 / J)
 
 
-def _two_layers(s: float) -> Array:
-    first = np.array([k for k, _ in _pairs(s)])
-    N = len(first)
-    return np.column_stack([np.bincount(first)[first] / (2 * N), np.full(N, 0.5 / N)])
+def _nested(s: float, d: int) -> Array:
+    bins = _bins(d, s)
+    same = [Counter(levels[:h] for levels in bins) for h in range(1, d + 1)]
+    return np.array([[same[h - 1][levels[:h]] for h in range(1, d + 1)] for levels in bins]) / (2 * len(bins))
 
 
 FAMILIES: dict[str, Levels] = {
-    "d=1": Levels("levels", levels_1, _one_layer),
-    "d=2 line": Levels("levels on a line", levels_2, _repeated),
-    "d=2 pairs": Levels("pairs of levels", levels_22, _two_layers),
+    "d=1": Levels("levels", 1, on_line, _repeated),
+    "d=2 line": Levels("levels on a line", 2, on_line, _repeated),
+    "d=2 pairs": Levels("pairs of levels", 2, on_all_layers, _nested),
+    "d=3 line": Levels("levels on a line", 3, on_line, _repeated),
+    "d=3 triples": Levels("triples of levels", 3, on_all_layers, _nested),
 }
-
-
-def bins(family: Levels, s: float) -> int:
-    return len(family.shares(s))
 
 
 def eta(spec: Spec, shares: Array, n: int) -> Array:
@@ -115,10 +113,10 @@ def eta(spec: Spec, shares: Array, n: int) -> Array:
     d, root = spec.d, math.sqrt(n)
     w = spec.kappa3 * spec.gamma**2 * (d + 1) ** 4 + spec.kappa2 * spec.gamma * d**1.5
     threshold = spec.kappa1 * spec.gamma**2 * (d + 1) ** 3 / root
-    first, second = shares.T
-    above = np.where(first > threshold, w / (first * root), 2.0)
-    below = np.where(second > threshold, 2 * above + w / (second * root), 2.0)
-    return np.asarray(np.minimum(np.where(np.isnan(second), above, below), 2.0))
+    found = np.zeros(len(shares))
+    for share in shares.T:
+        found = np.where(share > threshold, 2 * found + w / (share * root), 2.0)
+    return np.asarray(np.minimum(found, 2.0))
 
 
 def predicted(spec: Spec, family: Levels, s: float) -> float:

@@ -7,8 +7,9 @@ which is shown beside it. What would contradict the theorem is growth beyond the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from verification.claim import Arrays
 from verification.evidence.scaling import FEWEST, Slope, local_slopes, slope_any_x, slope_detectable
 from verification.experiments.envelopes import WINDOW, Case, columns, decades
 from verification.verdict import Evidence, Measure, Verdict
+
+Part = tuple[Array, Array, dict[str, Any]]
+"""Horizons, regret[seed, horizon] and the rest of one envelope."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,17 +51,26 @@ def whole_envelopes(data: Arrays, cases: Sequence[Case]) -> tuple[Whole, ...]:
     return tuple(found)
 
 
-def _whole(d: int, T: Array, parts: dict[str, tuple[Array, Array, dict[str, Array]]]) -> Whole:
-    names, worst, predicted, inside = [], [], [], []
+def _whole(d: int, T: Array, parts: Mapping[str, Part]) -> Whole:
+    regret, inside, names = worst_of(T, parts)
+    predicted = [max(_at(t, own, rest["predicted"][0]) for own, _, rest in parts.values()) for t in T]
+    return Whole(d, T, regret, np.array(predicted), names, inside)
+
+
+def worst_of(T: Array, parts: Mapping[str, Part]) -> tuple[Array, bool, tuple[str, ...]]:
+    """Seeds of the part with the largest mean at each T, whether all are inside their grids, their names."""
+    names, worst, inside = [], [], []
     for t in T:
-        at = {name: int(np.flatnonzero(own == t)[0]) for name, (own, _, _) in parts.items()}
-        name = max(parts, key=lambda name: float(parts[name][1][:, at[name]].mean()))
-        _, regret, rest = parts[name]
+        name = max(parts, key=lambda name: _at(t, parts[name][0], parts[name][1].mean(axis=0)))
+        own, regret, rest = parts[name]
         names.append(name)
-        worst.append(regret[:, at[name]])
-        inside.append(bool(rest["interior"][0, at[name]]))
-        predicted.append(max(float(rest["predicted"][0, at[n]]) for n, (_, _, rest) in parts.items()))
-    return Whole(d, T, np.stack(worst, axis=1), np.array(predicted), tuple(names), all(inside))
+        worst.append(regret[:, own == t][:, 0])
+        inside.append(bool(_at(t, own, rest["interior"][0])))
+    return np.stack(worst, axis=1), all(inside), tuple(names)
+
+
+def _at(t: float, horizons: Array, values: Array) -> float:
+    return float(values[horizons == t][0])
 
 
 def theorem_logs(d: int, T: Array) -> Array:
