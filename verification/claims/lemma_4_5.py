@@ -47,7 +47,15 @@ from verification.experiments.interval_evidence import (
     rates_by_dimension,
 )
 from verification.experiments.interval_needed import NEEDED
-from verification.experiments.interval_rates import GRID, MEMBERS, POINTS, RATES, Point, fitted_from
+from verification.experiments.interval_rates import (
+    GRID,
+    MEMBERS,
+    RATES,
+    Point,
+    fitted_from,
+    points,
+    widths_from,
+)
 from verification.experiments.interval_scaled import SCALED, scaled_finding
 from verification.experiments.interval_speaking import SPEAKING, speaking_finding
 from verification.verdict import FALSE_ALARM, Evidence, Figure, Finding, Measure, Series, Verdict
@@ -204,7 +212,7 @@ WINDOW = (-0.6, -0.42)
 
 def exponents(context: Context) -> Finding:
     """Worst instance at each n, chosen on one half of the fits and measured on the other; by d and alpha."""
-    found = [_at_point(context, p) for p in range(len(POINTS[context.setting.profile]))]
+    found = [_at_point(context, p) for p in range(len(points(context.setting)))]
     evidence = tuple(one for finding in found for one in finding.evidence)
     measures = {name: one for finding in found for name, one in finding.measures.items()}
     return Finding(evidence, measures, tuple(figure for finding in found for figure in finding.figures))
@@ -215,13 +223,14 @@ QUANTITIES = (("error", "E|f_hat - f*|"), ("width", "E[Delta]"), ("statistics", 
 
 def _at_point(context: Context, p: int) -> Finding:
     """At one d and alpha; the first, d = 2 and alpha = 1, is in every profile and has the short names."""
-    data, points = context.result(RATES), POINTS[context.setting.profile]
-    point, start = points[p], fitted_from(context.setting, points[p])
+    data, setting = context.result(RATES), context.setting
+    point = points(setting)[p]
     label = f"d = {point[0]}, alpha = {point[1]:g}"
-    fitted = [i for i, n in enumerate(GRID) if n >= start]
-    level = FALSE_ALARM / (3 * len(points))
+    level = FALSE_ALARM / (3 * len(points(setting)))
     evidence, measures, series = [], {}, []
     for name, title in QUANTITIES:
+        start = (widths_from if name == "width" else fitted_from)(setting, point)
+        fitted = [i for i, n in enumerate(GRID) if n >= start]
         worst = _envelope(data[name][:, p])
         title = title if p == 0 else f"{title}, {label}"
         fit = slope(np.array(GRID)[fitted], worst[:, fitted], alpha=level, shared=False)
@@ -230,7 +239,8 @@ def _at_point(context: Context, p: int) -> Finding:
         series.append(Series(title, [float(n) for n in GRID], worst.mean(axis=0).tolist()))
     caption = (
         f"Worst of the family of instances at each n, {label}, thresholds and widths scaled down. Fitted "
-        f"from n = {start:g} on. Private statistics: elimination's least squares on noisy sums, same users."
+        f"from n = {fitted_from(setting, point):g} on, widths from {widths_from(setting, point):g}. Private "
+        "statistics: elimination's least squares on noisy sums, same users."
     )
     title = "Rates" if p == 0 else f"Rates, {label}"
     figure = Figure(title, caption, "n", "worst mean over instances", tuple(series), xlog=True, ylog=True)
