@@ -45,7 +45,7 @@ SLOW: dict[str, tuple[int, str]] = {
     "thm-2.1-rate": (300, "five estimators at eleven n: calls cost as much as samples"),
     "case-1-case-2": (300, "six estimators at five n: calls cost as much as samples"),
     "thm-2.2-rate": (600, "the separations are found by quadrature, whatever the number of samples"),
-    "conf-engines": (600, "the stream engine plays every user"),
+    "conf-engines": (300, "the stream engine plays every user"),
     "thm-4.6-slope": (600, "epochs are played one after the other"),
     "thm-4.6-bound": (600, "epochs are played one after the other"),
 }

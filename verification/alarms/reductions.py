@@ -93,7 +93,12 @@ FEWER_SAMPLES = (
     Edit(f"{_CLAIMS}.conformance_baselines", "SEEDS = 1000", "SEEDS = 40 * 50"),
     Edit(f"{_CLAIMS}.conformance_noise", '{"quick": 9_000,', '{"quick": 300,'),
     Edit(f"{_CLAIMS}.conformance_users", '{"quick": 2500,', '{"quick": 200,'),
+    Edit(f"{_CLAIMS}.conformance_users", 'SERVERS = {"quick": 12,', 'SERVERS = {"quick": 2,'),
+    Edit(f"{_CLAIMS}.conformance_users", 'ABSENT = {"quick": 100,', 'ABSENT = {"quick": 10,'),
+    Edit(f"{_CLAIMS}.conformance_reports", 'REPORTS = {"quick": 400,', 'REPORTS = {"quick": 40,'),
     Edit(f"{_CLAIMS}.conformance_reports", "MAGNITUDES = 6000", "MAGNITUDES = 600"),
+    Edit(f"{_EXPERIMENTS}.interval_constants", 'BUDGET = {"quick": 12,', 'BUDGET = {"quick": 2,'),
+    Edit(f"{_EXPERIMENTS}.interval_constants", "one, 600, fresh)", "one, 150, fresh)"),
 )
 
 REDUCED = (RELEVEL, *FEWER_SAMPLES)
