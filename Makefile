@@ -19,7 +19,7 @@ verify: $(VENV)/installed
 report: verify
 	cp reports/latest/report.md reports/latest/report.html reports/
 
-# The full regret figure, reports/regret.*: about twenty minutes.
+# The full regret figure, reports/regret.*: some forty minutes of processor time.
 regret: $(VENV)/installed
 	$(BIN)/python -m verification.regret_study --out reports --jobs 2
 

@@ -1,9 +1,9 @@
 """The full regret figure: worst-case regret of every algorithm against T, with its exponents.
 
 ``python -m verification.regret_study --out reports`` (or ``make regret``) simulates the thorough profile's
-envelopes, which takes some twenty minutes, and writes ``regret.json`` (every seed's regret), ``regret.svg``
-and ``regret.md``; with ``--drawn-again`` it reads ``regret.json`` and writes the other two anew. On one
-machine and lock file the bytes are always the same.
+envelopes, which takes some forty minutes of processor time, and writes ``regret.json`` (every seed's regret),
+``regret.svg`` and ``regret.md``; with ``--drawn-again`` it reads ``regret.json`` and writes the other two
+anew. On one machine and lock file the bytes are always the same.
 """
 
 from __future__ import annotations
