@@ -16,6 +16,7 @@ from lpcb.engines import aggregate
 from lpcb.lplr import ci
 from lpcb.lplr.aggregate import estimate
 from lpcb.lplr.ci import interval
+from lpcb.lplr.update import Statistics, mechanisms
 from lpcb.partition import Bins, Routed, descend, enter
 from lpcb.spec import REPAIRED, Spec
 from verification.claim import Context, Setting
@@ -24,6 +25,7 @@ from verification.claims.lemma_4_4_intervals import CLAIMS as LEMMA_4_4
 from verification.claims.lemma_4_4_intervals import inside_event
 from verification.claims.lemma_4_5 import CLAIMS as LEMMA_4_5
 from verification.experiments import coverage as cov
+from verification.experiments import interval_rates as rates
 from verification.experiments.interval_cases import (
     at_edges,
     case,
@@ -314,3 +316,48 @@ def test_recursion_rows_do_not_follow_the_printed_derivation_where_it_loses_a_ro
         )
         assert derived_slope(printed) > 3.14 > recursion_slope(printed) == 2.54
         assert derived_slope(repaired) <= recursion_slope(repaired) == 3.02
+
+
+# --- rates as printed: division by zero ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_thresholds_of_the_rates_bound_division_by_zero(d: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Users on the inner edge of a bin: s_B = 0 in an active bin happens only in the event that is bounded.
+
+    At a bound of 0.05 the event has probability Q(2.45) = 0.0071 but for n; of 50,000 draws the share has
+    deviation 0.0004, so that both limits are at least 13 deviations away. A factor of 1.25 in the threshold
+    passes the lower one, 0.65 the upper one.
+    """
+    monkeypatch.setattr(rates, "DIVIDES", 0.05)
+    spec = rates._spec(Setting("paper", "quick"), (d, 1.0))
+    n, draws, rng = 10**8, 50_000, np.random.default_rng(d)
+    threshold = spec.kappa1 * spec.gamma**2 * (d + 1) ** 3 * math.sqrt(n)
+    nobody = Statistics(np.zeros(draws), np.zeros((draws, d)), np.zeros((draws, d, d)))
+    noise = mechanisms(spec, 1, np.zeros(draws, dtype=np.int64)).release_sum(nobody, n, rng)
+    trace = np.trace(noise.matrix, axis1=1, axis2=2)
+    event = noise.count - spec.gamma**2 * trace > threshold
+    assert 0.0015 < event.mean() <= 0.05
+    edge = np.zeros((d, d))
+    edge[0, 0] = spec.gamma**-2
+    divided = 0
+    for share in (0.9, 1.0, 1.05):
+        count = share * threshold
+        zero = np.linalg.eigvalsh(noise.matrix + count * edge)[:, -1] <= 0
+        divides = (noise.count + count > threshold) & zero
+        assert not (divides & ~event).any()
+        divided += int(divides.sum())
+    if d == 1:
+        assert divided > 100
+
+
+@pytest.mark.parametrize("d", [1, 4])
+def test_a_fit_of_the_rates_has_no_more_bins_than_are_allowed_for(d: int) -> None:
+    """1e9 bins at DIVIDES are a chance of 1e-9; the thorough profile has the most fits, 600 bins for each."""
+    setting = Setting("paper", "thorough")
+    spec = rates._spec(setting, (d, 1.0))
+    fits = rates.RATES.shards["thorough"] * rates.REPEATS
+    allowed = 1e-9 / rates.DIVIDES / (fits * len(rates.points(setting)) * len(rates.GRID) * rates.MEMBERS)
+    for problem in rates.family(10**11, d, spec.activation / rates.ACTIVATION):
+        data = cov.simulate(spec, problem, 10**11, 20, np.random.default_rng(d))
+        assert 0 < sum(len(layer.bins.keys) for layer in data.layers) / 20 < allowed / 5
