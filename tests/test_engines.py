@@ -227,3 +227,30 @@ def test_an_oracle_answers_lists_and_only_for_oracles_that_there_are() -> None:
     for number in (-1, 4, 7, 2**62):
         with pytest.raises(ValueError, match="oracle holds numbers from 0 to 3"):
             oracle.route(np.array([[0.1, 0.2]]), np.array([number]))
+
+
+def test_a_fit_draws_signs_for_every_law_but_noiseless() -> None:
+    """The mean is all that signs keep of another law, as the docstring says; a run refuses such a problem."""
+
+    def fitted(reward: Reward) -> np.ndarray:
+        problem = two_contexts(reward)
+        rng = np.random.default_rng(4)
+        oracle = aggregate.fit(problem, small_spec(), uniform(problem)[None], 10**5, rng)
+        return looks(oracle, problem.features.reshape(-1, 2), np.tile([0, 1], 2))
+
+    assert np.array_equal(fitted("beta"), fitted("sign"))
+    assert not np.array_equal(fitted("noiseless"), fitted("sign"))
+    with pytest.raises(ValueError, match="reward"):
+        aggregate.run(two_contexts("beta"), small_spec(), 1, np.random.default_rng(4))
+
+
+def test_vectors_outside_the_ball_are_routed_as_level_0_and_get_no_answer() -> None:
+    problem, rng = problems.random(2, 2, 4), np.random.default_rng(0)
+    oracle = aggregate.fit(problem, small_spec(), EVEN, 500, rng)
+    long, unit = np.array([[3.0, 0.0]]), np.array([[1.0, 0.0]])
+    ways = [
+        [at.keys.tolist() for at in oracle.route(phi, np.zeros(1, dtype=np.int64))] for phi in (long, unit)
+    ]
+    assert ways[0] == ways[1]
+    with pytest.raises(ValueError, match="norm at most 1"):
+        oracle(long, np.zeros(1, dtype=np.int64))

@@ -59,7 +59,11 @@ def check_reward(problem: Problem) -> None:
 
 @checked
 def fit(problem: Problem, spec: Spec, policy: Array, n: Users, rng: np.random.Generator) -> Oracle:
-    """The oracles fitted by Algorithm 2 from 2d batches of n users who act by ``policy`` (S, K, A)."""
+    """The oracles fitted by Algorithm 2 from 2d batches of n users who act by ``policy`` (S, K, A).
+
+    Rewards are +1 or -1 with the problem's means, or with reward "noiseless" the means; :func:`run` refuses
+    problems with another law.
+    """
     check(problem, spec)
     policy = check_policy(problem, policy, seeds=True)
     crowd = Crowd(problem, spec, policy, n, rng)

@@ -136,6 +136,8 @@ def play(
 ) -> Run:
     """Algorithm 1 on ``seeds`` independent runs side by side; ``collect`` is the engine.
 
+    What ``collect`` returns is the Oracle of all ``seeds`` runs, and is not looked at before it is used.
+
     Starts from f_hat = 0 and Delta = 1. Theorem 3.2: regret O(n_1 + A^2 sum_{tau >= 2} n_tau E(n_{tau-1})).
     """
     check(problem, spec)

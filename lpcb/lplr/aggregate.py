@@ -41,7 +41,11 @@ class Oracle:
         return tuple(self._layers)
 
     def route(self, phi: Array, oracle: Ints) -> list[Routed]:
-        """Each point before layer 1, 2, ..., d and after layer d: the loop of Algorithm 6."""
+        """Each point before layer 1, 2, ..., d and after layer d: the loop of Algorithm 6.
+
+        A vector longer than 1 takes the way of level 0, where no interval is claimed to cover; calling the
+        oracle refuses it.
+        """
         path = [enter(self.spec, phi, self._numbers(oracle))]
         for h in range(1, len(self._layers) + 1):
             at = path[-1]
