@@ -14,7 +14,7 @@ from verification.console import brief, complain, say, show_table, written
 from verification.execute import check_jobs
 from verification.mutants import EQUIVALENT, MUTANTS, Equivalent, Mutant
 from verification.mutants.kill import Kill, run_named
-from verification.mutants.matrix import run_matrix
+from verification.mutants.matrix import WAVES, run_matrix
 from verification.mutants.study import SEED, Study, plain, read
 from verification.registry import load, load_module
 from verification.serialise import canonical_json, write_atomic
@@ -59,7 +59,8 @@ def mutants_command(
         raise ValueError("json: --full needs a file to go on with")
     check_target("json", json_file)
     workers = os.cpu_count() or 1 if jobs == -1 else jobs
-    tell = (lambda kill: None) if quiet or is_stdout(json_file) else _teller(len(chosen))
+    pieces = len(chosen) * (len(WAVES) if full else 1)
+    tell = (lambda kill: None) if quiet or is_stdout(json_file) else _teller(pieces)
     if full and json_file is not None:
 
         def keep(study: Study) -> None:
