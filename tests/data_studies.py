@@ -48,7 +48,6 @@ def check(row: str, name: str, wrong: int, limit: int = 143, **more: Any) -> Jso
         "missed": {},
         "said": {"a": {"HOLDS": 9, "REFUTED": 1}, "b": {"HOLDS": 0, "REFUTED": 0}},
         "truth": {"evidence": {"a": "HOLDS"}, "measures": {}},
-        "why_fewer": "",
         "code": "0123456789abcdef",
         "seconds": 1.5,
     } | more
@@ -67,7 +66,7 @@ def levels() -> Json:
         "checks": [
             check("lemma-4.2-psi:paper", "failure rates", 0),
             check("lemma-4.2-psi:repaired", "failure rates", 88, missed={"tightness at $d = 1$": 151}),
-            check("thm-3.2-privacy:paper", HOSTILE, 3, 24, seeds=200, why_fewer="audits do not shrink"),
+            check("thm-3.2-privacy:paper", HOSTILE, 3, 24, seeds=200),
         ],
     }
 

@@ -29,27 +29,6 @@ from verification.serialise import canonical_json, number, write_atomic
 from verification.substitution import Edit, run
 
 SEEDS = 2000
-SLOW: dict[str, tuple[int, str]] = {
-    "intro-lower-regret": (
-        100,
-        "every run is a loop over epochs and policies, so that samples cost as much as seeds",
-    ),
-    "thm-3.2-privacy": (
-        200,
-        "the search for an event and the certificate of an audit do not shrink with its samples",
-    ),
-    "prop-4.1-count": (200, "as thm-3.2-privacy"),
-    "prop-4.1-vector": (200, "as thm-3.2-privacy"),
-    "prop-4.1-matrix": (200, "as thm-3.2-privacy"),
-    "prop-4.1-joint": (200, "as thm-3.2-privacy"),
-    "thm-2.1-rate": (300, "five estimators at eleven n: calls cost as much as samples"),
-    "case-1-case-2": (300, "six estimators at five n: calls cost as much as samples"),
-    "thm-2.2-rate": (600, "the separations are found by quadrature, whatever the number of samples"),
-    "conf-engines": (300, "the stream engine plays every user"),
-    "thm-4.6-slope": (600, "epochs are played one after the other"),
-    "thm-4.6-bound": (600, "epochs are played one after the other"),
-}
-"""Claims whose checks cannot be made cheap enough for 2000 seeds in one sitting, and why."""
 FAMILYWISE = 1e-3
 """The chance that all limits together are passed when every check has level 0.05 exactly."""
 
@@ -128,10 +107,8 @@ def _measures(check: Mapping[str, Any]) -> dict[str, int]:
 def chunks(keys: Sequence[Key], done: Mapping[Key, Tally], most: int) -> Iterator[tuple[list[Key], int]]:
     """(checks, first seed) of what is left to do, all claims in turn, BLOCK seeds at a time."""
     for first in range(1, most + 1, BLOCK):
-        for slow in (False, True):
-            left = [key for key in keys if _wanted(key, most) >= first and done[key].seeds < first]
-            if part := [key for key in left if (_claim(key) in SLOW) is slow]:
-                yield part, first
+        if part := [key for key in keys if done[key].seeds < first]:
+            yield part, first
 
 
 def measure_levels(
@@ -221,13 +198,11 @@ def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
     for name, tally in study["tallies"].items():
         row, check = name.split("/", 1)
         claim = row.split(":")[0]
-        why = SLOW.get(claim, (SEEDS, "the study was stopped before"))[1]
         checks.append(
             {field: getattr(tally, field) for field in Tally.__dataclass_fields__}
             | {"row": row, "check": check, "truth": study["truth"][name], "code": reduced_hash(claim)}
             | {"all_wrong": tally.all_wrong(study["truth"][name]), "limit": limit(tally.seeds, comparisons)}
             | {"detectable": round(detectable(tally.seeds, comparisons), 4)}
-            | {"why_fewer": why if tally.seeds < SEEDS else ""}
             | {"seconds": round(study["seconds"].get(name, 0.0), 3)}
         )
     return {
@@ -245,10 +220,6 @@ def _plain(study: Mapping[str, Any]) -> dict[str, Any]:
 
 def _write(path: Path, study: Mapping[str, Any]) -> None:
     write_atomic(path, canonical_json(_plain(study)))
-
-
-def _wanted(key: Key, most: int) -> int:
-    return min(most, SLOW.get(_claim(key), (most, ""))[0])
 
 
 def _claim(key: Key) -> str:

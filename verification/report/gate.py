@@ -100,6 +100,12 @@ class GateView:
         return sorted(lines, key=lambda line: -line["wrong"] / max(line["limit"], 1))
 
     @property
+    def seeds_per_check(self) -> list[int]:
+        """The one number of seeds of all checks of the study, or else the least and the most."""
+        counts = [check["seeds"] for check in self._checks] or [0]
+        return sorted({min(counts), max(counts)})
+
+    @property
     def speaking(self) -> tuple[int, int]:
         """Pieces of evidence in the study that came to a verdict on some seed, and all of them."""
         told = [any(counts.values()) for c in self._checks for counts in c["said"].values()]
