@@ -132,6 +132,13 @@ def test_markdown_tables_are_regular(given):
     assert "\n\n\n" not in part
 
 
+@pytest.mark.parametrize("made", [NONE, studies(hashes())], ids=["none", "all"])
+def test_markdown_headings_stand_on_lines_of_their_own(given, made):
+    text = markdown.render(given, made)
+    assert re.findall(r"[^#\n]#{2,4} [A-Z]|[^\n]\n#{2,4} [A-Z]", re.sub(r"`.*?`", "", text)) == []
+    assert re.findall(r"(?m)^## .*$", text)[-2:] == ["## The gate itself", "## Where the numbers come from"]
+
+
 def test_the_bytes_depend_on_the_studies_alone(given):
     made = studies(hashes())
     assert page.render(given, made) == page.render(copy.deepcopy(given), copy.deepcopy(made))
