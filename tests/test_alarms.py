@@ -4,7 +4,9 @@ import importlib.util
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from scipy import stats
 
 from tests.support.command import environment, lpcb
+from verification.alarms import code
 from verification.alarms.bounds import Count, count, earlier, whole
 from verification.alarms.code import claim_hash, home, reached, sources
 from verification.alarms.ledger import unexpected
@@ -28,6 +31,7 @@ from verification.alarms.levels import (
 from verification.alarms.reductions import BLOCK, LEVEL, REDUCED
 from verification.alarms.worker import part, random_checks
 from verification.registry import load
+from verification.row import run_row
 from verification.substitution import Edit, run
 
 
@@ -265,6 +269,69 @@ def test_a_claim_reaches_all_that_it_loads() -> None:
         )
         always = {"lpcb", *reached(["verification"])}
         assert set(loaded.stdout.split()) <= {*reached([name]), *always}
+
+
+def test_only_functions_that_nothing_mentions_are_idle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lpcb").mkdir()
+    (tmp_path / "lpcb" / "one.py").write_text(
+        "'''Speaks of :func:`alone`.'''\n"
+        "__all__ = ['alone', 'itself']\n"
+        "@checked\ndef alone(): return helper()\n"
+        "def itself(n): return itself(n - 1)\n"
+        "def helper(): pass\n"
+        "def called(): pass\n"
+        "def imported(): pass\n"
+        "def fetched(): pass\n"
+        "def by_attribute(): pass\n"
+        "def in_a_certificate(): pass\n"
+        "@registered\ndef handed_on(): pass\n"
+        "class Kind:\n"
+        "    def alone_too(self): return called()\n"
+    )
+    (tmp_path / "lpcb" / "two.py").write_text(
+        "import lpcb.one\nfrom lpcb.one import imported\n"
+        "x = lpcb.one.by_attribute\ny = look('lpcb.one:fetched')\n"
+    )
+    (tmp_path / "verification" / "certificates").mkdir(parents=True)
+    (tmp_path / "verification" / "certificates" / "c.json").write_text('["lpcb.one:in_a_certificate"]')
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+    code._certificate_words.cache_clear()
+    try:
+        found = code.idle(["lpcb.one", "lpcb.two"])
+    finally:
+        code._certificate_words.cache_clear()
+    assert found == {"lpcb.one": {"alone", "itself"}, "lpcb.two": set()}
+
+
+def test_the_hash_is_that_of_what_can_run() -> None:
+    """Two ways: no function that a row is seen to call is among those whose insides are left out."""
+    for claim in ("lemma-A.1", "fig-2-residual", "prop-4.1-count"):
+        modules = reached([home(claim), *(f"verification.{name}" for name in code.ALWAYS)])
+        unused = {(name, function) for name, found in code.idle(modules).items() for function in found}
+        files = {str(code.source_file(name)): name for name in modules}
+        called = called_by(lambda claim=claim: run_row(load().claim(claim), "paper", "quick", 0))
+        seen = {(files[file], function) for file, function in called if file in files}
+        assert len(seen) > 10, "calls are seen at all"
+        assert not seen & unused
+
+
+def called_by(action: Callable[[], Any]) -> set[tuple[str, str]]:
+    """(file, name) of all functions that are called meanwhile."""
+    found = set()
+
+    def see(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            found.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        action()
+    finally:
+        sys.setprofile(before)
+    return found
 
 
 def test_claims_have_hashes_of_their_own() -> None:

@@ -1,7 +1,8 @@
 """Hashes of the code that a claim's verdicts depend on: what a study was measured with is named by them.
 
 Unlike :func:`verification.fingerprint.code_hash` they leave out commands, reports, studies and other claims,
-whose changes do not make a measurement stale, and in all files comments and docstrings.
+whose changes do not make a measurement stale, in all files comments and docstrings, and what stands in
+functions that nothing a claim imports calls by name.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import ast
 import hashlib
 import json
 import pkgutil
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -54,16 +56,16 @@ def sources() -> dict[str, Path]:
 def claim_hash(claim: str) -> str:
     """Sixteen hexadecimal digits: what the rows of one built-in claim run, and what is expected of them."""
     modules = reached([home(claim), *(f"verification.{name}" for name in ALWAYS)])
-    files = {name: _file(name) for name in modules}
-    files |= {path.name: path for path in sorted((ROOT / "verification/certificates").glob("*.json"))}
-    return _digest(files, json.dumps(_expected().get(claim), sort_keys=True))
+    unused = idle(modules)
+    parts = [f"{name} {_module_digest(source_file(name), unused[name])}" for name in modules]
+    parts += [f"{path.name} {_sha256(path.read_bytes())}" for path in _certificates()]
+    return _sha256("\n".join([*parts, json.dumps(_expected().get(claim), sort_keys=True)]))[:16]
 
 
 @lru_cache(maxsize=512)
 def row_code(row: str) -> str:
     """A hash of all that a row's result depends on but the seed: its claim's code and the libraries."""
-    text = json.dumps([claim_hash(row.partition(":")[0]), versions()], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return _sha256(json.dumps([claim_hash(row.partition(":")[0]), versions()], sort_keys=True))[:16]
 
 
 def home(claim: str) -> str:
@@ -107,7 +109,7 @@ def _homes() -> dict[str, str]:
 
 @lru_cache(maxsize=512)
 def _imports(name: str) -> tuple[str, ...]:
-    path = _file(name)
+    path = source_file(name)
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     parents = [".".join(name.split(".")[:i]) for i in range(2, name.count(".") + 1)]
     found = list(parents)
@@ -123,37 +125,103 @@ def _imports(name: str) -> tuple[str, ...]:
 
 
 def _exists(name: str) -> bool:
-    return name.split(".")[0] in ("lpcb", "verification") and _file(name).is_file()
+    return name.split(".")[0] in ("lpcb", "verification") and source_file(name).is_file()
 
 
-def _file(name: str) -> Path:
+def source_file(name: str) -> Path:
     path = ROOT.joinpath(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def _digest(files: Mapping[str, Path], *texts: str) -> str:
-    parts = [f"{name} {_file_digest(path)}" for name, path in files.items()]
-    return hashlib.sha256("\n".join([*parts, *texts]).encode()).hexdigest()[:16]
+def idle(modules: Iterable[str]) -> dict[str, frozenset[str]]:
+    """For each module its functions that none of ``modules`` mentions, so that none can call them.
+
+    A mention is a name, an attribute, an import or a word of a string, anywhere but in the function itself,
+    in docstrings and in ``__all__``, or a word of a certificate, which names functions. What another idle
+    function mentions is not idle, so that less is left out than could be. Methods always count, and so do
+    functions that a decorator may have handed on and those through which runs come in, of ``ALWAYS``.
+    """
+    found = {name: _functions_and_mentions(source_file(name)) for name in modules}
+    mentioned = frozenset[str]().union(_certificate_words(), *(words for _, words in found.values()))
+    entries = {f"verification.{name}" for name in ALWAYS}
+    return {
+        name: frozenset() if name in entries else functions - mentioned
+        for name, (functions, _) in found.items()
+    }
 
 
-@lru_cache(maxsize=1024)
-def _file_digest(path: Path) -> str:
-    content = path.read_bytes()
-    return hashlib.sha256(bare(content).encode() if path.suffix == ".py" else content).hexdigest()
+@lru_cache(maxsize=512)
+def _functions_and_mentions(path: Path) -> tuple[frozenset[str], frozenset[str]]:
+    functions: set[str] = set()
+    mentions: set[str] = set()
+    for node in _without_texts(ast.parse(path.read_bytes())).body:
+        words = {word for one in ast.walk(node) for word in _words(one)}
+        if isinstance(node, ast.FunctionDef):
+            words.discard(node.name)
+            if all(ast.unparse(decorator) in KEEPING for decorator in node.decorator_list):
+                functions.add(node.name)
+        if not _is_list_of_names(node):
+            mentions |= words
+    return frozenset(functions), frozenset(mentions)
 
 
-def bare(source: str | bytes) -> str:
-    """What a module does, whatever its comments, docstrings and layout say.
+KEEPING = ("checked",)
+"""Decorators that are known to keep what they decorate to themselves."""
+
+
+def _words(node: ast.AST) -> Iterable[str]:
+    match node:
+        case ast.Name(id=word) | ast.Attribute(attr=word):
+            return [word]
+        case ast.alias(name=text) | ast.Constant(value=str(text)):
+            return re.findall(r"\w+", text)
+    return []
+
+
+@lru_cache(maxsize=1)
+def _certificate_words() -> frozenset[str]:
+    return frozenset(word for path in _certificates() for word in re.findall(r"\w+", path.read_text()))
+
+
+def _certificates() -> list[Path]:
+    return sorted((ROOT / "verification/certificates").glob("*.json"))
+
+
+def _is_list_of_names(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and [getattr(one, "id", "") for one in node.targets] == ["__all__"]
+
+
+@lru_cache(maxsize=4096)
+def _module_digest(path: Path, unused: frozenset[str]) -> str:
+    return _sha256(bare(path.read_bytes(), unused))
+
+
+def _sha256(content: str | bytes) -> str:
+    return hashlib.sha256(content.encode() if isinstance(content, str) else content).hexdigest()
+
+
+def bare(source: str | bytes, unused: Collection[str] = ()) -> str:
+    """What a module does, whatever its comments, docstrings and layout say, and ``unused`` functions do.
 
     >>> bare("x = 1  # one") == bare("'A module.'\\nx = (1)") != bare("x = 2")
     True
+    >>> bare("def f(): return 1", {"f"}) == bare("def f(): return 2", {"f"}) != bare("def f(): return 1")
+    True
     """
     tree = ast.parse(source)
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and function.name in unused:
+            function.body = []
+    return ast.dump(_without_texts(tree))
+
+
+def _without_texts(tree: ast.Module) -> ast.Module:
+    """``tree`` itself, with its docstrings taken out."""
     for node in ast.walk(tree):
         for name in ("body", "orelse", "finalbody"):
             if isinstance(block := getattr(node, name, None), list):
                 setattr(node, name, [one for one in block if not _is_text(one)])
-    return ast.dump(tree)
+    return tree
 
 
 def _is_text(node: ast.AST) -> bool:
