@@ -299,6 +299,11 @@ def test_bad_input_is_named() -> None:
         rate_samples(0.05, 0.05)
     with pytest.raises(ValueError, match="max_n"):
         sequential_rate(lambda k: 0, 0.05, 0)
+    with pytest.raises(ValueError, match=f"max_n is at most {2**50}, not {2**50 + 1}"):
+        sequential_rate(lambda k: 0, 0.0, 2**50 + 1)
+    for count in (-1, 65, 0.5, None, math.nan, "x"):
+        with pytest.raises(ValueError, match=rf"sample\(64\) counts failures in 64 trials, not {count!r}"):
+            sequential_rate(lambda k, count=count: count, 0.05, 100)
     with pytest.raises(ValueError, match="no sample size up to"):
         smallest_n(lambda n: False, what="this")
     with pytest.raises(ValueError, match="failures lie between"):

@@ -234,14 +234,19 @@ def sequential_rate(
     >>> sequential_rate(lambda k: 0, bound=0.05, max_n=10_000).verdict
     'HOLDS'
     """
-    if max_n < 1 or first < 1:
-        raise ValueError(f"max_n and first are at least 1, not {max_n!r} and {first!r}")
+    if max_n > MOST_SAMPLES:
+        raise ValueError(f"max_n is at most {MOST_SAMPLES}, not {max_n!r}")
 
     def batches() -> Iterable[tuple[int, int]]:
         n = 0
         while n < max_n:
             k = min(max(first, n // 8), max_n - n)
-            yield sample(k), k
+            failures = sample(k)
+            try:
+                check_counts(failures, k)
+            except (TypeError, ValueError):
+                raise ValueError(f"sample({k}) counts failures in {k} trials, not {failures!r}") from None
+            yield failures, k
             n += k
 
     return rate_of_batches(batches(), bound, alpha)
