@@ -11,11 +11,12 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, lpcb, report_in
+from verification import baseline
 from verification.claim import Setting
 from verification.cli import app
 from verification.console import Lines
 from verification.execute import ShardTask
-from verification.registry import load
+from verification.registry import Registry, load
 from verification.runner import Event
 
 RUNNER = CliRunner(env={"COLUMNS": "80", "NO_COLOR": None, "FORCE_COLOR": None})
@@ -106,7 +107,8 @@ def test_without_a_terminal_every_finished_row_is_a_line(tmp_path: Path) -> None
     words = ["verify", "toy-largest", "--claims", "my_claims", "--jobs", "2", "--out", "out"]
     result = lpcb(*words, cwd=tmp_path)
     assert result.returncode == 1, result.stderr
-    first, *lines = result.stderr.splitlines()
+    # A slow machine is told how long it takes, too.
+    first, *lines = re.sub(r", about .* left$", "", result.stderr, flags=re.MULTILINE).splitlines()
     assert first == "3 rows to check, and what is simulated for them …"
     assert sorted(line.split(" ", 1)[1] for line in lines) == [
         "toy-largest:paper REFUTED",
@@ -119,7 +121,7 @@ def test_without_a_terminal_every_finished_row_is_a_line(tmp_path: Path) -> None
 
 def test_a_finished_run_can_be_gated(tmp_path: Path, expected: Path) -> None:
     RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path)])
-    words = ["gate", "--claims", SYNTHETIC, "--report", str(tmp_path / "report.json")]
+    words = ["gate", *TOYS, "--claims", SYNTHETIC, "--report", str(tmp_path / "report.json")]
     same = RUNNER.invoke(app, [*words, "--baseline", str(expected)])
     assert (same.exit_code, same.stdout) == (0, "0 changes from the baseline.\n")
     changed = tmp_path / "changed.json"
@@ -132,6 +134,73 @@ def test_a_finished_run_can_be_gated(tmp_path: Path, expected: Path) -> None:
     wrong = RUNNER.invoke(app, [*words, "--profile", "standard"])
     assert wrong.exit_code == 2
     assert "is of profile quick, not standard" in wrong.stderr
+
+
+def test_a_report_on_some_claims_does_not_pass_for_all(tmp_path: Path, expected: Path) -> None:
+    """And a claim that is misspelt is not passed over; nor are other versions."""
+    RUNNER.invoke(app, ["verify", "toy-gram", *TOY, "--out", str(tmp_path)])
+    file = tmp_path / "report.json"
+    words = ["gate", "--claims", SYNTHETIC, "--baseline", str(expected), "--report", str(file), "--json", "-"]
+    named = RUNNER.invoke(app, [*words, "toy-gram"])
+    assert (named.exit_code, json.loads(named.stdout)["passed"]) == (0, True)
+    whole = RUNNER.invoke(app, words)
+    said = json.loads(whole.stdout)
+    assert (whole.exit_code, said["passed"]) == (1, False)
+    assert {"row": "toy-mean:paper", "what": "row", "expected": "in the report", "found": "missing"} in said[
+        "changes"
+    ]
+    assert RUNNER.invoke(app, [*words, "toy-garm"]).exit_code == 2
+    report = report_in(tmp_path)
+    file.write_text(json.dumps(report | {"versions": report["versions"] | {"numpy": "0.1"}}))
+    assert "The report was made with numpy 0.1, not" in RUNNER.invoke(app, [*words, "toy-gram"]).stderr
+
+
+def test_what_the_gate_says_as_json_agrees_with_its_exit_code(tmp_path: Path, expected: Path) -> None:
+    """``updated`` only when it was, ``passed`` only when everything was there and as expected."""
+    RUNNER.invoke(app, ["verify", *TOYS, *TOY, "--out", str(tmp_path)])
+    file, mine = tmp_path / "report.json", tmp_path / "mine.json"
+    words = ["gate", *TOYS, "--claims", SYNTHETIC, "--report", str(file), "--json", "-"]
+    known = json.loads(RUNNER.invoke(app, [*words, "--baseline", str(expected)]).stdout)
+    assert (known["passed"], known["updated"], known["changes"]) == (True, False, [])
+    assert all(row["passed"] for row in known["rows"])
+    accepted = json.loads(RUNNER.invoke(app, [*words, "--baseline", str(mine), "--update-baseline"]).stdout)
+    assert (accepted["passed"], accepted["updated"]) == (True, True)
+    assert len(accepted["changes"]) == 5
+    mine.unlink()
+    file.write_text(json.dumps(report_in(tmp_path) | {"complete": False}))
+    half = RUNNER.invoke(app, [*words, "--baseline", str(mine), "--update-baseline"])
+    said = json.loads(half.stdout)
+    assert (half.exit_code, said["passed"], said["updated"]) == (3, False, False)
+    assert not mine.exists()
+
+
+def test_a_damaged_baseline_is_named_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "b.json").write_text("{")
+    monkeypatch.setattr("verification.cli.run_rows", lambda *_, **__: pytest.fail("it was run"))
+    for more in ([], ["--update-baseline"]):
+        words = ["gate", "toy-gram", *TOY, "--baseline", str(tmp_path / "b.json"), *more]
+        assert RUNNER.invoke(app, words).exit_code == 2
+
+
+def test_a_run_of_everything_misses_claims_that_are_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """verify compares the baseline with the claims that there are, as the gate does."""
+    few = Registry({"toy-gram": load((SYNTHETIC,)).claim("toy-gram")})
+    monkeypatch.setattr("verification.cli.load", lambda modules: few)
+    monkeypatch.setattr("verification.runner.load", lambda modules: few)
+    made = ["gate", *TOY, "--baseline", str(tmp_path / "b.json"), "--update-baseline"]
+    monkeypatch.setattr(baseline, "BASELINE", tmp_path / "b.json")
+    (tmp_path / "b.json").write_text('{"schema": 1, "rows": {}}')
+    assert RUNNER.invoke(app, made).exit_code == 0
+    words = ["verify", *TOY, "--out", str(tmp_path / "out")]
+    assert RUNNER.invoke(app, words).exit_code == 0
+    found = json.loads((tmp_path / "b.json").read_text())
+    found["rows"]["toy-gone"] = found["rows"]["toy-gram"]
+    (tmp_path / "b.json").write_text(json.dumps(found))
+    gone = RUNNER.invoke(app, words)
+    assert gone.exit_code == 1
+    assert "The baseline expects rows that no claim has any more: toy-gone:paper." in gone.stderr
 
 
 def test_an_incomplete_report_is_neither_passed_nor_accepted(tmp_path: Path, expected: Path) -> None:

@@ -1,6 +1,7 @@
 """Expectations: what passes, what the gate notices, and what may be written down."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from tests.support.command import HOSTILE, SYNTHETIC
 from verification import baseline
 from verification.gate import Change, compare
-from verification.registry import load
+from verification.registry import Registry, load
 from verification.row import run_row
 from verification.runner import assemble, make_orders, passed
 
@@ -79,13 +80,71 @@ def test_the_gate_names_every_change() -> None:
         "toy-gram": {"paper": {"quick": expecting("HOLDS")}},
     }
     mean = found["rows"][0]["measures"]["mean"]
-    assert compare(found, expected, REGISTRY) == [
+    assert compare(found, expected, REGISTRY, ["toy-mean", "toy-largest"]) == [
         Change("toy-mean:paper", "mean", "[-6.0, -5.0]", f"{mean['value']} in {mean['interval']}"),
         Change("toy-largest:paper", "verdict", "HOLDS", "REFUTED"),
         Change("toy-largest:repaired", "verdict", "nothing", "HOLDS"),
         Change("toy-largest:repaired", "without width-cap", "REFUTED", "HOLDS"),
+        Change("toy-mean:repaired", "row", "in the report", "missing"),
         Change("toy-gone:paper", "row", "registered", "no such row"),
     ]
+
+
+def accepted(*names: str) -> tuple[dict[str, Any], baseline.Expectations]:
+    """A report, and the baseline that accepts it."""
+    found = report(*names)
+    return found, baseline.updated({}, found, REGISTRY)
+
+
+LARGEST = ("toy-largest:paper", "toy-largest:repaired")
+
+
+def test_what_a_report_lacks_is_a_change() -> None:
+    """Each row and each repair of the claims that are asked for; of all claims, if none is."""
+    found, expected = accepted(*LARGEST)
+    assert compare(found, expected, REGISTRY, ["toy-largest"]) == []
+    missing = {c.row for c in compare(found, expected, REGISTRY) if c.found == "missing"}
+    assert missing == {row.name for row in REGISTRY.rows()} - set(LARGEST)
+    without_repair = found | {"repairs": []}
+    assert compare(without_repair, expected, REGISTRY, ["toy-largest"]) == [
+        Change("toy-largest:repaired", "without width-cap", "REFUTED", "missing")
+    ]
+    without_row = found | {"rows": found["rows"][:1]}
+    assert compare(without_row, expected, REGISTRY, ["toy-largest"]) == [
+        Change("toy-largest:repaired", "row", "in the report", "missing")
+    ]
+    with pytest.raises(ValueError, match="unknown claim 'toy-largets'"):
+        compare(found, expected, REGISTRY, ["toy-largets"])
+
+
+def test_a_claim_that_looks_at_less_is_a_change() -> None:
+    """A repair that it no longer guards, deciding evidence that it no longer has, a measure it now keeps."""
+    found, expected = accepted(*LARGEST)
+    claim = replace(REGISTRY.claim("toy-largest"), guards=frozenset())
+    idle = Registry(REGISTRY.claims | {"toy-largest": claim})
+    assert compare(found | {"repairs": []}, expected, idle, ["toy-largest"]) == [
+        Change("toy-largest:repaired", "without width-cap", "REFUTED", "not guarded")
+    ]
+    held = next(row for row in found["rows"] if row["verdict"] == "HOLDS")
+    held["evidence"] = [e | {"check": "another"} for e in held["evidence"]]
+    assert compare(found, expected, REGISTRY, ["toy-largest"]) == [
+        Change("toy-largest:repaired", "largest", "decides", "missing")
+    ]
+    found, expected = accepted("toy-mean:paper", "toy-mean:repaired")
+    expected["toy-mean"]["paper"]["quick"]["measures"] = {}
+    assert compare(found, expected, REGISTRY, ["toy-mean"]) == [
+        Change("toy-mean:paper", "mean", "nothing", str(found["rows"][0]["measures"]["mean"]["interval"]))
+    ]
+
+
+@pytest.mark.parametrize(("low", "high"), [("-inf", 0.2), (0.0, "inf"), ("-inf", "inf")])
+def test_a_measure_that_no_longer_says_anything_fails_the_row(low: Any, high: Any) -> None:
+    (row,) = report("toy-mean:paper")["rows"]
+    row["measures"]["mean"]["interval"] = [low, high]
+    expectation = {"toy-mean": {"paper": {"quick": expecting("HOLDS", mean=[0.0, 0.2])}}}
+    assert not baseline.judge(row, "quick", expectation)["passed"]
+    expectation["toy-mean"]["paper"]["quick"]["measures"]["mean"] = [low, high]
+    assert baseline.judge(row, "quick", expectation)["passed"]
 
 
 def test_a_repair_that_nothing_shows_to_be_necessary_fails_the_run() -> None:
@@ -104,14 +163,17 @@ def test_updating_accepts_what_was_found_and_forgets_what_is_gone(tmp_path: Path
         "toy-gram": {"repaired": {"quick": expecting("HOLDS")}},
         "toy-largest": {"paper": {"quick": expecting("HOLDS"), "standard": expecting("HOLDS")}},
     }
-    new = baseline.updated(old, found["rows"], "quick", REGISTRY)
+    new = baseline.updated(old, found, REGISTRY)
+    held = expecting("HOLDS", mean=[0.0, "inf"]) | {"deciding": ["gram", "mean"]}
     assert new == {
         "toy-largest": {"paper": {"quick": expecting("REFUTED"), "standard": expecting("HOLDS")}},
-        "toy-mean": {"paper": {"quick": expecting("HOLDS", mean=[0.0, "inf"])}},
+        "toy-mean": {"paper": {"quick": held}},
     }
     baseline.write(tmp_path / "baseline.json", new)
     assert baseline.read(tmp_path / "baseline.json") == new
-    assert [c.what for c in compare(found, new, REGISTRY)] == ["verdict"]  # the crash stays unexpected
+    names = ["toy-mean", "toy-largest", "bad-exception"]
+    changes = [c for c in compare(found, new, REGISTRY, names) if c.found != "missing"]
+    assert [c.what for c in changes] == ["verdict"]  # the crash stays unexpected
 
 
 def test_the_file_is_sorted_and_has_one_line_for_each_measure(tmp_path: Path) -> None:
@@ -135,6 +197,11 @@ def test_the_file_is_sorted_and_has_one_line_for_each_measure(tmp_path: Path) ->
         '{"schema": 1, "rows": {"a": {"paper": {"quick": {"verdict": "HOLDS"}}}}}',
         '{"schema": 1, "rows": {"a": {"paper": {"quick": {"verdict": "HOLDS", "measures": {"m": [2, 1]}}}}}}',
         '{"schema": 1, "rows": {"a": {"paper": {"quick": {"verdict": "HOLDS", "measures": {"m": [1]}}}}}}',
+        '{"schema": 1, "rows": {"a": {}, "a": {}}}',
+        '{"schema": 1, "rows": {"a": {"paper": {"quick": {"verdict": "HOLDS", "verdict": "REFUTED"}}}}}',
+        "[" * 100_000,
+        f'{{"schema": 1{"0" * 400}, "rows": {{}}}}',
+        json.dumps({"schema": 1, "rows": {"a": {"paper": {"quick": expecting("HOLDS") | {"guards": 1}}}}}),
     ],
 )
 def test_what_is_no_baseline_is_refused(tmp_path: Path, content: str) -> None:

@@ -14,6 +14,7 @@ import matplotlib
 import pytest
 
 from tests.data_report import report
+from tests.data_report_parts import evidence
 from verification.report import files, read, write
 from verification.report.files import NAMES
 
@@ -175,6 +176,12 @@ def test_a_rename_that_fails_leaves_whole_files_and_no_others(tmp_path, monkeypa
         (["rows", 1, "figures", 0, "series", 0, "low"], None, "different lengths"),
         (["rows", 1, "variant"], "paper", "lemma-4.2-psi:paper is there twice"),
         (["repairs", 0, "verdict"], None, "verdict"),
+        (
+            ["rows", 0, "verdict"],
+            "UNDECIDED",
+            "its verdict is UNDECIDED, but REFUTED follows from its evidence",
+        ),
+        (["rows", 0, "evidence"], [evidence("one", "exact", "HOLDS")] * 2, "evidence 'one' is there twice"),
     ],
 )
 def test_what_is_no_report_is_neither_written_nor_read(tmp_path, path, value, message):
@@ -197,6 +204,8 @@ def test_what_is_no_report_is_neither_written_nor_read(tmp_path, path, value, me
         (b"[]", "object"),
         (b'{"schema": NaN}', "NaN"),
         (b'{"schema": 1e400}', "too large"),
+        (b'{"schema": 1' + b"0" * 400 + b"}", "too large"),
+        (b'{"schema": 1, "schema": 1}', "the key 'schema' is there twice"),
         (b"[" * 100_000, "report.json"),
         (b'{"tool": "another", "results": []}', "not a report of schema 1"),
     ],

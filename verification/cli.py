@@ -21,7 +21,7 @@ from verification.diff import diff as compare_reports
 from verification.explain import explanation, newest
 from verification.explain import show as show_explanation
 from verification.fingerprint import versions
-from verification.gate import Change, compare
+from verification.gate import Change, compare, stale
 from verification.message import failure
 from verification.mutants_cli import mutants_command
 from verification.registry import Registry, load
@@ -176,7 +176,11 @@ def verify(
                 say(failure(row, found, profile, seed, out / "report.json", modules or []), "")
         tell(" ".join(sentences(run.report)[:3]), "")
         say(f"Read it: {out / 'report.html'} or report.md; all numbers: report.json")
-    _exit(run, f"lpcb verify … --out {out} --resume")
+    everything = not claims and variant == "all"
+    gone = stale(expected, load(resolve(modules or []))) if everything else []
+    if gone:
+        complain(f"The baseline expects rows that no claim has any more: {', '.join(c.row for c in gone)}.")
+    _exit(run, f"lpcb verify … --out {out} --resume", bool(gone) or not passed(run.report))
 
 
 @app.command()
@@ -196,15 +200,20 @@ def gate(
 ) -> None:
     """Compare a fresh run, or a report, with the committed verdicts and measures.
 
+    A report is judged on the claims that are named, or on all: what it lacks is a change too.
+
     Exit codes: 0 nothing changed, 1 something did, 2 bad input, 3 incomplete run.
 
     Examples: lpcb gate --profile quick · lpcb gate --report reports/latest/report.json --update-baseline
     """
+    target = baseline_file or baseline.BASELINE
     if update_baseline:
-        check_target("baseline", baseline_file or baseline.BASELINE)
+        check_target("baseline", target)
     registry = load(resolve(modules or []))
+    fresh = update_baseline and not target.exists()
+    expected = baseline.expectations(None if fresh else baseline_file)
     if report is not None:
-        run = _read_run(report, profile)
+        run = _read_run(report, profile, claims or [], registry)
     else:
         rows = _count(claims or [], VARIANTS, modules or [])
         with tempfile.TemporaryDirectory() as folder, progress(quiet, rows) as bar:
@@ -216,22 +225,28 @@ def gate(
                 Path(folder),
                 modules=modules or [],
                 jobs=jobs,
+                expectations=expected,
                 progress=bar,
             )
-    target = baseline_file or baseline.BASELINE
-    fresh = update_baseline and not target.exists()
-    found = compare(run.report, baseline.expectations(None if fresh else baseline_file), registry)
-    short = account(run.report, None) | {"changes": found, "updated": update_baseline}
-    silent = written(json_file, short)
-    if run.report["complete"] and not silent:
-        _show_changes(found, "from the baseline")
-    if run.report["complete"] and update_baseline:
+    found = left = compare(run.report, expected, registry, claims or [])
+    complete: bool = run.report["complete"]
+    if update_baseline and complete:
         old = {} if fresh else baseline.read(target)
-        baseline.write(target, baseline.updated(old, run.report["rows"], as_profile(profile), registry))
-        found = compare(run.report, baseline.expectations(baseline_file), registry)
-        if not silent:
-            _show_changes(found, f"that {target.name} cannot take in")
-    _exit(run, "lpcb gate", bool(found))
+        baseline.write(target, baseline.updated(old, run.report, registry))
+        left = compare(run.report, baseline.expectations(baseline_file), registry, claims or [])
+    judged = run.report | {
+        "rows": [baseline.judge(row, as_profile(profile), expected) for row in run.report["rows"]]
+    }
+    short = account(judged, None) | {
+        "passed": complete and not left,
+        "changes": found,
+        "updated": update_baseline and complete,
+    }
+    if not written(json_file, short) and complete:
+        _show_changes(found, "from the baseline")
+        if update_baseline:
+            _show_changes(left, f"that {target.name} cannot take in")
+    _exit(run, "lpcb gate", bool(left))
 
 
 @app.command()
@@ -347,15 +362,24 @@ def _show_changes(found: list[Change], which: str) -> None:
     say(f"{len(found)} change{'' if len(found) == 1 else 's'} {which}.")
 
 
-def _read_run(path: Path, profile: str) -> Run:
+def _read_run(path: Path, profile: str, claims: list[str], registry: Registry) -> Run:
+    """What a report says of ``claims``, or of everything."""
     found = read_report(path)
     if found["profile"] != profile:
         raise ValueError(f"report {str(path)!r} is of profile {found['profile']}, not {profile}")
+    if found["versions"] != versions():
+        here, there = versions(), found["versions"]
+        other = [name for name in sorted({*here, *there}) if there.get(name) != here.get(name)]
+        told = ", ".join(f"{name} {there.get(name)}, not {here.get(name)}" for name in other)
+        complain(f"The report was made with {told}.")
+    if claims:
+        ids = {row.claim for row in registry.rows(claims)}
+        found |= {part: [e for e in found[part] if e["id"] in ids] for part in ("rows", "repairs")}
     return Run(found, None if found["complete"] else "the report is incomplete")
 
 
-def _exit(run: Run, resume: str, failed: bool | None = None) -> None:
+def _exit(run: Run, resume: str, failed: bool) -> None:
     if not run.report["complete"]:
         complain(f"Incomplete: {run.trouble or 'rows are missing'}. Go on with: {resume}")
         raise typer.Exit(3)
-    raise typer.Exit(1 if (not passed(run.report) if failed is None else failed) else 0)
+    raise typer.Exit(1 if failed else 0)

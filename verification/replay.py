@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from verification import strict
 from verification.claim import Context, Setting
 from verification.registry import Registry
 from verification.reportfile import check_file, read_report
@@ -100,10 +100,10 @@ def _read_example(path: Path) -> Mapping[str, Any]:
     if path.exists():
         check_file("example", path)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = strict.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"{path}: there is no such file") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+    except ValueError as error:
         raise ValueError(f"{path} is not JSON, or cut off: {error}") from None
     return _checked(content, str(path))
 

@@ -12,7 +12,7 @@ import hashlib
 import json
 import pkgutil
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -93,9 +93,15 @@ def reached(names: Iterable[str]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _expected() -> dict[str, dict[str, dict[str, Any] | None]]:
-    """What is expected of rows in the profile that studies run."""
-    rows = baseline.expectations()
-    return {claim: {name: found.get("quick") for name, found in rows[claim].items()} for claim in rows}
+    """What verdicts and measures are compared with in the profile that studies run."""
+    return {
+        claim: {variant: _compared(found.get("quick")) for variant, found in variants.items()}
+        for claim, variants in baseline.expectations().items()
+    }
+
+
+def _compared(expectation: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if expectation is None else {name: expectation[name] for name in ("measures", "verdict")}
 
 
 @lru_cache(maxsize=1)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import tempfile
 from collections import Counter
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from verification import strict
 from verification.report.junit import render as junit
 from verification.report.markdown import render as markdown
 from verification.report.page import render as page
 from verification.report.prose import clean
 from verification.serialise import canonical_json
+from verification.verdict import decide
 
 Json = dict[str, Any]
 
@@ -52,10 +54,10 @@ def read(path: Path) -> Json:
 def parse(text: str, name: str) -> Json:
     """The report in ``text``, checked; ``name`` stands in error messages."""
     try:
-        report = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        report = strict.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"{name}: not JSON, or cut off: {error}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
     if (fault := best_match(_validator().iter_errors(report))) is not None:
         what = fault.message if len(fault.message) <= 200 else f"{fault.message[:200]}…"
@@ -70,12 +72,27 @@ def _inconsistent(report: Json) -> list[str]:
     count = Counter((row["id"], row["variant"]) for row in report["rows"])
     problems = [f"row {id_}:{variant} is there twice" for (id_, variant), n in count.items() if n > 1]
     for row in report["rows"]:
+        where = f"row {row['id']}:{row['variant']}"
+        names = Counter(evidence["check"] for evidence in row["evidence"])
+        problems += [f"{where}: evidence {name!r} is there twice" for name, n in names.items() if n > 1]
+        follows = _verdict(row)
+        if row["verdict"] != follows:
+            problems.append(
+                f"{where}: its verdict is {row['verdict']}, but {follows} follows from its evidence"
+            )
         for series in (series for figure in row["figures"] for series in figure["series"]):
             lengths = {len(series[key]) for key in ("x", "y", "low", "high") if series[key] is not None}
             if len(lengths) > 1 or (series["low"] is None) != (series["high"] is None):
-                where = f"row {row['id']}:{row['variant']}"
                 problems.append(f"{where}: series {series['label']!r} has columns of different lengths")
     return problems
+
+
+def _verdict(row: Json) -> str:
+    """What follows from a row's evidence; a row with an error is undecided, whatever it found before."""
+    if row["error"] is not None:
+        return "UNDECIDED"
+    evidence: Any = [SimpleNamespace(**found) for found in row["evidence"]]
+    return decide(evidence)[0]
 
 
 def replace_all(directory: Path, contents: dict[str, str]) -> None:
@@ -101,14 +118,3 @@ def _validator() -> Draft202012Validator:
     schema = json.loads(files("verification.report").joinpath("schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
-
-
-def _no_constant(constant: str) -> float:
-    raise ValueError(f'{constant} is not a number; infinity is written as the string "inf"')
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if math.isinf(value):
-        raise ValueError(f"{text} is too large for a number")
-    return value

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from verification import strict
+
 Json = dict[str, Any]
 Kind = Literal["levels", "seeds", "mutants"]
 
@@ -65,18 +67,14 @@ def held() -> Iterator[None]:
 
 def _read(path: Path, kind: Kind) -> Json:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+        found = strict.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: not JSON, or cut off: {error}") from error
     if (fault := best_match(_validator(kind).iter_errors(found))) is not None:
         raise ValueError(f"{path}: not a study of schema 1: at {fault.json_path}, {fault.message[:200]}")
     return dict(found)
-
-
-def _no_constant(constant: str) -> float:
-    raise ValueError(f"{constant} is not a number")
 
 
 @cache
