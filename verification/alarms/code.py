@@ -13,6 +13,7 @@ import json
 import pkgutil
 import re
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -119,10 +120,10 @@ def _imports(name: str) -> tuple[str, ...]:
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     parents = [".".join(name.split(".")[:i]) for i in range(2, name.count(".") + 1)]
     found = list(parents)
-    for node in ast.walk(ast.parse(path.read_bytes())):
+    for node in _read(path)[1]:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             base = ".".join([*above, *filter(None, [node.module])])
             inner = [f"{base}.{alias.name}" for alias in node.names]
@@ -142,46 +143,57 @@ def source_file(name: str) -> Path:
 def idle(modules: Iterable[str]) -> dict[str, frozenset[str]]:
     """For each module its functions that none of ``modules`` mentions, so that none can call them.
 
-    A mention is a name, an attribute, an import or a word of a string, anywhere but in the function itself,
-    in docstrings and in ``__all__``, or a word of a certificate, which names functions. What another idle
+    A mention is any word of the code, in strings too, anywhere but in the function itself, in docstrings and
+    in ``__all__``, or a word of a certificate, which names functions. What another idle
     function mentions is not idle, so that less is left out than could be. Methods always count, and so do
     functions that a decorator may have handed on and those through which runs come in, of ``ALWAYS``.
     """
-    found = {name: _functions_and_mentions(source_file(name)) for name in modules}
-    mentioned = frozenset[str]().union(_certificate_words(), *(words for _, words in found.values()))
+    found = {name: _read(source_file(name))[0] for name in modules}
+    words = (part.words for parts in found.values() for part in parts)
+    mentioned = _certificate_words().union(*words)
     entries = {f"verification.{name}" for name in ALWAYS}
     return {
-        name: frozenset() if name in entries else functions - mentioned
-        for name, (functions, _) in found.items()
+        name: frozenset(part.function for part in parts if name not in entries and part.function) - mentioned
+        for name, parts in found.items()
     }
 
 
-@lru_cache(maxsize=512)
-def _functions_and_mentions(path: Path) -> tuple[frozenset[str], frozenset[str]]:
-    functions: set[str] = set()
-    mentions: set[str] = set()
-    for node in _without_texts(ast.parse(path.read_bytes())).body:
-        words = {word for one in ast.walk(node) for word in _words(one)}
-        if isinstance(node, ast.FunctionDef):
-            words.discard(node.name)
-            if all(ast.unparse(decorator) in KEEPING for decorator in node.decorator_list):
-                functions.add(node.name)
-        if not _is_list_of_names(node):
-            mentions |= words
-    return frozenset(functions), frozenset(mentions)
+@dataclass(frozen=True)
+class Part:
+    """A statement of a module: what it does, and what is left of it without a function's body."""
+
+    text: str
+    hollow: str
+    function: str
+    """The name of a function that only a mention can call, or nothing."""
+    words: frozenset[str]
+    """What is mentioned."""
+
+
+@lru_cache(maxsize=1024)
+def _read(path: Path) -> tuple[tuple[Part, ...], tuple[ast.Import | ast.ImportFrom, ...]]:
+    """What stands in a module, and all that it imports."""
+    tree = ast.parse(path.read_bytes())
+    imports = _without_texts(tree)
+    return tuple(map(_part, tree.body)), imports
+
+
+def _part(node: ast.stmt) -> Part:
+    text = hollow = ast.dump(node)
+    words = frozenset(re.findall(r"\w+", text))
+    function = ""
+    if isinstance(node, ast.FunctionDef):
+        words -= {node.name}
+        if all(ast.unparse(decorator) in KEEPING for decorator in node.decorator_list):
+            function, body = node.name, node.body
+            node.body = []
+            hollow = ast.dump(node)
+            node.body = body
+    return Part(text, hollow, function, frozenset() if _is_list_of_names(node) else words)
 
 
 KEEPING = ("checked",)
 """Decorators that are known to keep what they decorate to themselves."""
-
-
-def _words(node: ast.AST) -> Iterable[str]:
-    match node:
-        case ast.Name(id=word) | ast.Attribute(attr=word):
-            return [word]
-        case ast.alias(name=text) | ast.Constant(value=str(text)):
-            return re.findall(r"\w+", text)
-    return []
 
 
 @lru_cache(maxsize=1)
@@ -199,7 +211,7 @@ def _is_list_of_names(node: ast.AST) -> bool:
 
 @lru_cache(maxsize=4096)
 def _module_digest(path: Path, unused: frozenset[str]) -> str:
-    return _sha256(bare(path.read_bytes(), unused))
+    return _sha256(_bare(_read(path)[0], unused))
 
 
 def _sha256(content: str | bytes) -> str:
@@ -215,19 +227,24 @@ def bare(source: str | bytes, unused: Collection[str] = ()) -> str:
     True
     """
     tree = ast.parse(source)
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef) and function.name in unused:
-            function.body = []
-    return ast.dump(_without_texts(tree))
+    _without_texts(tree)
+    return _bare(map(_part, tree.body), unused)
 
 
-def _without_texts(tree: ast.Module) -> ast.Module:
-    """``tree`` itself, with its docstrings taken out."""
+def _bare(found: Iterable[Part], unused: Collection[str]) -> str:
+    return "\n".join(part.hollow if part.function in unused else part.text for part in found)
+
+
+def _without_texts(tree: ast.Module) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Takes the docstrings out of ``tree``, and returns its imports: one walk, as walks are slow."""
+    imports = []
     for node in ast.walk(tree):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            imports.append(node)
         for name in ("body", "orelse", "finalbody"):
             if isinstance(block := getattr(node, name, None), list):
                 setattr(node, name, [one for one in block if not _is_text(one)])
-    return tree
+    return tuple(imports)
 
 
 def _is_text(node: ast.AST) -> bool:
