@@ -39,6 +39,12 @@ def test_text_that_is_not_there_exactly_once_is_an_error(
     assert "times, not once" in result.stderr
 
 
+def test_text_that_overlaps_itself_is_there_twice() -> None:
+    with pytest.raises(ValueError, match="is there 2 times, not once"):
+        Edit("m", "aa", "b").apply("aaa")
+    assert Edit("m", "a.a", "b").apply("a.a aba") == "b aba"
+
+
 def test_a_loaded_module_cannot_be_edited() -> None:
     with pytest.raises(ValueError, match="loaded already"):
         install([FLIPPED])

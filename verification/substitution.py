@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -29,7 +30,8 @@ class Edit:
     new: str
 
     def apply(self, source: str) -> str:
-        if (found := source.count(self.old)) != 1:
+        # Where two overlap, str.count sees one of them, and which one is meant would be a guess.
+        if (found := len(re.findall(f"(?={re.escape(self.old)})", source))) != 1:
             raise ValueError(f"{self.module}: the text {self.old!r} is there {found} times, not once")
         return source.replace(self.old, self.new)
 
