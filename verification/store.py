@@ -73,6 +73,7 @@ def open_store(out: Path, fingerprint: str, resume: bool) -> Iterator[Store]:
     try:
         if out.exists() and not out.is_dir():
             raise ValueError(f"out {str(out)!r} exists and is not a directory")
+        _refuse_links(work)
         work.mkdir(parents=True, exist_ok=True)
         lock = (work / "lock").open("a+")
     except OSError as error:
@@ -83,6 +84,15 @@ def open_store(out: Path, fingerprint: str, resume: bool) -> Iterator[Store]:
                 if folder.is_dir():
                     shutil.rmtree(folder)
         yield Store(work / fingerprint)
+
+
+def _refuse_links(work: Path) -> None:
+    """What a link leads to is somebody else's, and here folders are deleted and the lock is written to."""
+    if work.is_symlink():
+        raise ValueError(f"out: {str(work)!r} is a symbolic link, and is not followed")
+    for path in work.iterdir() if work.is_dir() else ():
+        if path.is_symlink():
+            raise ValueError(f"out: {str(path)!r} is a symbolic link, and is not followed")
 
 
 @contextmanager
