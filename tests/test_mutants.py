@@ -7,6 +7,7 @@ a kill, a survivor and a crash are run for real.
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -24,10 +25,10 @@ from lpcb.engines.run import points
 from lpcb.lplr import pcr
 from lpcb.lplr.update import Statistics
 from lpcb.spec import PAPER, REPAIRED, REPAIRS
-from verification import baseline
+from verification import baseline, substitution
 from verification.cli import app
 from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
-from verification.mutants.kill import Kill, Noticed, affected, judge, side_by_side
+from verification.mutants.kill import Kill, Noticed, affected, judge, observed, side_by_side
 from verification.mutants.observe import Seen
 from verification.mutants.study import Study, plain, read
 from verification.registry import load
@@ -272,6 +273,68 @@ def test_the_matrix_goes_on_where_it_stopped(monkeypatch: pytest.MonkeyPatch) ->
     half = Kill(MINE, {ONE: study[MINE].cells[ONE], THREE: None}, 1.0)
     matrix.run_matrix([MINE, OTHER], both | {MINE: half}, 1, keep)
     assert ran[4:] == [(TWO,)], "a change of one claim leaves the other rows alone"
+
+
+def stopped(end: str) -> Any:
+    """Instead of the process of a mutant: says what a row says, half of another line, and ends as told."""
+    line = Seen(ONE, (("verdict", "HOLDS", "REFUTED"),), (), None, 1.0).to_json()
+    text = f"import os, sys, time\nprint({line!r}, {line[:9]!r}, sep='\\n', end='', flush=True)\n{end}"
+
+    def run(edits: object, module: str, *arguments: str, timeout: float) -> Any:
+        limit = 2.0 if "sleep" in end else timeout
+        return subprocess.run(
+            [sys.executable, "-S", "-c", text], capture_output=True, text=True, timeout=limit, check=False
+        )
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        ("os.kill(os.getpid(), 9)", "exit code -9"),
+        ("raise KeyboardInterrupt", "exit code -2"),
+        ("sys.exit('KeyboardInterrupt')", "exit code 1"),
+        ("time.sleep(60)", "no answer within 2 s"),
+    ],
+)
+def test_rows_whose_process_was_stopped_are_run_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, end: str, why: str
+) -> None:
+    """They are said to have no answer, and the study holds only what was answered before."""
+    monkeypatch.setattr(substitution, "run", stopped(end))
+    silent = {row: Seen(row, (), (), None, 1.0) for row in (ONE, TWO)}
+    kill = judge(OTHER, observed((OTHER.edit,), (ONE, TWO), 0), silent)
+    assert kill.named is not None
+    assert (kill.killed, kill.named.by) == (False, "error")
+    assert why in kill.named.found
+    path = tmp_path / "study.json"
+    path.write_text(json.dumps(plain([kill], ())))
+    (held,) = read(path, [OTHER]).values()
+    assert held.cells == {ONE: Noticed(ONE, "verdict", "HOLDS", "REFUTED", 0)}
+    ran: list[list[str]] = []
+
+    def again(edits: object, rows: list[str], seed: int) -> list[Seen]:
+        ran.append(rows)
+        return [silent[row] for row in rows]
+
+    monkeypatch.setattr(
+        matrix, "reference", lambda rows, seed, jobs, calls: {r: silent[r] for r in rows if r in silent}
+    )
+    monkeypatch.setattr(matrix, "observed", again)
+    for study in ({OTHER: held}, {OTHER: kill}):
+        gone_on = matrix.run_matrix([OTHER], dict(study), 1, lambda study: None)
+        assert ran.pop() == [TWO]
+        assert gone_on[OTHER].cells == {**held.cells, TWO: None}
+
+
+def test_a_mistake_that_ends_its_process_is_a_crash_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(substitution, "run", stopped("raise ImportError('no lpcb')"))
+    seen = observed((OTHER.edit,), (ONE, TWO), 0)
+    assert [one.lost for one in seen] == [False, False]
+    kill = judge(OTHER, seen, {row: Seen(row, (), (), None, 1.0) for row in (ONE, TWO)})
+    assert kill.kept == kill
+    assert (plain([kill], ())["mutants"][0]["by"], kill.killed) == ("error", False)
 
 
 def test_results_come_in_the_order_of_the_table() -> None:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from verification import substitution
@@ -24,7 +24,8 @@ ROW_SECONDS = 120.0
 class Noticed:
     """What a row saw of a mutant: ``by`` is "verdict" or a measure's name, ``samples`` how many it took.
 
-    Where ``by`` is "error" the row was not decided because something was raised, which is no kill.
+    Where ``by`` is "error" the row was not decided because something was raised, which is no kill; or, with
+    ``lost``, because its process was stopped, and nothing is known of the row.
     """
 
     row: str
@@ -32,6 +33,7 @@ class Noticed:
     expected: str
     found: str
     samples: int
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,12 @@ class Kill:
     mutant: Mutant
     cells: Mapping[str, Noticed | None]
     seconds: float
+
+    @property
+    def kept(self) -> Kill:
+        """Without the rows that are lost: what a study may hold for good."""
+        known = {row: cell for row, cell in self.cells.items() if cell is None or not cell.lost}
+        return replace(self, cells=known)
 
     @property
     def named(self) -> Noticed | None:
@@ -63,14 +71,18 @@ class Kill:
 def observed(
     edits: Sequence[Edit], rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS
 ) -> list[Seen]:
-    """``rows`` with ``edits`` in force, in one fresh process."""
+    """``rows`` with ``edits`` in force, in one fresh process.
+
+    An endless row ends at its own limit, inside, and that is its answer. What the limit of the whole process
+    cuts off is lost: a call into C that never returns looks like a machine that stood still.
+    """
     words = [str(seed), str(seconds), *rows]
     limit = 60 + seconds * len(rows)
     try:
         done = substitution.run(edits, "verification.mutants.observe", *words, timeout=limit)
-    except subprocess.TimeoutExpired:
-        return [_lost(row, f"no answer within {limit:g} s") for row in rows]
-    return _read(done.stdout, rows, f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+    except subprocess.TimeoutExpired as error:
+        return _late(error, rows)
+    return _read(done, rows)
 
 
 def traced(rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS) -> list[Seen]:
@@ -83,19 +95,34 @@ def traced(rows: Sequence[str], seed: int, seconds: float = ROW_SECONDS) -> list
         done = subprocess.run(
             words, env=environment, capture_output=True, text=True, timeout=limit, check=False
         )
-    except subprocess.TimeoutExpired:
-        return [_lost(row, f"no answer within {limit:g} s") for row in rows]
-    return _read(done.stdout, rows, f"exit code {done.returncode}: {done.stderr.strip()[-300:]}")
+    except subprocess.TimeoutExpired as error:
+        return _late(error, rows)
+    return _read(done, rows)
 
 
-def _read(text: str, rows: Sequence[str], trouble: str) -> list[Seen]:
-    """What was printed; rows that are missing were lost with their process."""
-    found = {seen.row: seen for seen in map(Seen.from_json, text.splitlines())}
-    return [found.get(row) or _lost(row, trouble) for row in rows]
+def _late(error: subprocess.TimeoutExpired, rows: Sequence[str]) -> list[Seen]:
+    """What was printed before the process was killed; the other rows are lost."""
+    said: bytes = error.output or b""  # bytes, even where text was asked for
+    return _answers(said.decode(), rows, f"no answer within {error.timeout:g} s", lost=True)
 
 
-def _lost(row: str, trouble: str) -> Seen:
-    return Seen(row, (("error", "none", trouble),), (), trouble, 0.0)
+def _read(done: subprocess.CompletedProcess[str], rows: Sequence[str]) -> list[Seen]:
+    """What was printed; rows without an answer are lost if their process was stopped, and else an error.
+
+    A mistake that keeps lpcb from being imported ends its process, too, but with an exit code. Python has one
+    for an interruption as well when that comes early.
+    """
+    lost = done.returncode < 0 or "KeyboardInterrupt" in done.stderr
+    trouble = f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+    return _answers(done.stdout, rows, trouble, lost)
+
+
+def _answers(text: str, rows: Sequence[str], trouble: str, lost: bool) -> list[Seen]:
+    """The rows that were printed, and for the others what the ``trouble`` was."""
+    whole = text[: text.rfind("\n") + 1]  # the last line of a process that was killed may be half a line
+    found = {seen.row: seen for seen in map(Seen.from_json, whole.splitlines())}
+    error = (("error", "none", trouble),)
+    return [found.get(row) or Seen(row, error, (), trouble, 0.0, lost=lost) for row in rows]
 
 
 def reference(rows: Sequence[str], seed: int, jobs: int, calls: bool = False) -> dict[str, Seen]:
@@ -120,7 +147,7 @@ def affected(mutant: Mutant, calls: Mapping[str, Seen]) -> list[str]:
 def noticed(seen: Seen, plain: Seen) -> Noticed | None:
     """What a row that says ``plain`` of the code as it is has noticed."""
     if seen.error is not None:
-        return Noticed(seen.row, "error", "none", seen.error, 0)
+        return Noticed(seen.row, "error", "none", seen.error, 0, seen.lost)
     return Noticed(seen.row, *seen.changes[0], _samples(seen, plain)) if seen.changes else None
 
 

@@ -25,7 +25,8 @@ def run_matrix(
 ) -> Study:
     """Adds to ``study`` what it lacks of ``mutants``, and calls ``keep`` after every piece.
 
-    A row that never calls the function which a mutant changes does not notice it, and is not run.
+    A row that never calls the function which a mutant changes does not notice it, and is not run. One whose
+    process was stopped is still lacking, and is run when somebody goes on.
     """
     lock = Lock()
     left = [row.name for row in load().rows() if any(_lacks(study, m, row.name) for m in mutants)]
@@ -50,7 +51,7 @@ def run_matrix(
 
 
 def _lacks(study: Study, mutant: Mutant, row: str) -> bool:
-    return mutant not in study or row not in study[mutant].cells
+    return mutant not in study or row not in study[mutant].kept.cells
 
 
 def waves(plain: Mapping[str, Seen]) -> Iterator[dict[str, Seen]]:

@@ -32,7 +32,7 @@ class Seen:
     """A row as a gate sees it.
 
     ``changes`` are (what, expected, found) against the baseline, ``evidence`` is (check, verdict, value,
-    samples); ``error`` says what was raised, if anything was.
+    samples); ``error`` says what was raised, if anything was, or with ``lost`` why there is no answer.
     """
 
     row: str
@@ -41,6 +41,7 @@ class Seen:
     error: str | None
     seconds: float
     calls: tuple[Call, ...] | None = None
+    lost: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

@@ -29,8 +29,10 @@ def plain(kills: Sequence[Kill], equivalent: Sequence[Equivalent]) -> dict[str, 
     """What is written; only ``seconds`` differs from run to run.
 
     ``complete`` are the rows that every mutant was held against: one that is not named there, in ``also`` or
-    in ``errors`` of a mutant was silent.
+    in ``errors`` of a mutant was silent. Rows whose process was stopped are left out, so that they are run
+    when the study is gone on with.
     """
+    kills = [kill.kept for kill in kills]
     rows = sorted({row for kill in kills for row in kill.cells})
     complete = {row for row in rows if all(row in kill.cells for kill in kills)}
     return {
@@ -60,10 +62,14 @@ def _mutant(kill: Kill, complete: set[str]) -> dict[str, Any]:
         "expected": named and named.expected,
         "found": named and named.found,
         "samples": named.samples if named else 0,
-        "also": [asdict(cell) for _, cell in others if cell.by != "error"],
+        "also": [_cell(cell) for _, cell in others if cell.by != "error"],
         "errors": [row for row, cell in others if cell.by == "error"],
         "silent": sorted(row for row, cell in kill.cells.items() if cell is None and row not in complete),
     }
+
+
+def _cell(cell: Noticed) -> dict[str, Any]:
+    return {name: value for name, value in asdict(cell).items() if name != "lost"}
 
 
 def read(path: Path, table: Iterable[Mutant]) -> Study:
