@@ -1,5 +1,7 @@
 """Rows as pytest items: the same rows as lpcb verify, and none that goes missing unnoticed."""
 
+import contextlib
+import io
 import json
 import re
 import subprocess
@@ -10,6 +12,7 @@ import pytest
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, environment, report_in
 from verification import baseline
+from verification.pytest_plugin import ids_in
 from verification.registry import load
 from verification.row import run_row
 from verification.runner import verify
@@ -19,8 +22,10 @@ from verification.verdict import VARIANTS
 TESTS = "def test_row(lpcb_row): lpcb_row()\ndef test_repair(lpcb_repair): lpcb_repair()\n"
 
 
-def pytest_in(folder: Path, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    (folder / "test_mine.py").write_text(TESTS)
+def pytest_in(
+    folder: Path, *words: str, tests: str = TESTS, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    (folder / "test_mine.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
     command = [sys.executable, "-m", "pytest", "-p", "verification.pytest_plugin", *words]
     return subprocess.run(
@@ -32,6 +37,19 @@ def pytest_in(folder: Path, *words: str, **extra: str) -> subprocess.CompletedPr
         timeout=120,
         check=False,
     )
+
+
+def pytest_here(folder: Path, *words: str, tests: str) -> subprocess.CompletedProcess[str]:
+    """The same in this process, which has loaded all claims already."""
+    (folder / "test_mine.py").write_text(tests)
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    sys.modules.pop("test_mine", None)  # of an earlier session here
+    said = io.StringIO()
+    # Plugins that would take from the session around this one what belongs to the process.
+    without = [f"-pno:{name}" for name in ("cacheprovider", "faulthandler", "xdist", "randomly")]
+    with contextlib.chdir(folder), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        code = pytest.main(["-pverification.pytest_plugin", "--import-mode=importlib", *without, *words])
+    return subprocess.CompletedProcess([], code, said.getvalue(), "")
 
 
 @pytest.fixture(scope="module")
@@ -121,9 +139,72 @@ def test_a_row_whose_result_is_lost_fails_the_session(tmp_path: Path, workers: l
     assert result.returncode == 1
 
 
+TWICE = """
+import pytest
+@pytest.mark.parametrize("x", ["toy", 2])
+def test_row(lpcb_row, x):
+    if x == 2:
+        lpcb_row()
+def test_repair(lpcb_repair): lpcb_repair()
+"""
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "1"]])
+def test_rows_are_counted_however_else_their_tests_are_parametrised(
+    toys: Path, tmp_path: Path, workers: list[str]
+) -> None:
+    """Each is run in one of two items; the other one's is missed, and the report has all."""
+    words = [*workers, f"--lpcb-claims={SYNTHETIC}", f"--lpcb-baseline={toys / 'b.json'}"]
+    chosen = ["-k", "toy-mean or toy-gram or toy-largest", "--lpcb-report", "out"]
+    result = (pytest_in if workers else pytest_here)(tmp_path, *words, *chosen, tests=TWICE)
+    assert "11 passed" in result.stdout
+    rows = ["mean:paper", "mean:repaired", "gram:paper", "largest:paper", "largest:repaired"]
+    assert sorted(re.findall("no result arrived for (.*)", result.stdout)) == sorted(
+        f"test_mine.py::test_row[toy-{row.replace(':', '-')}-toy]: toy-{row}" for row in rows
+    )
+    assert result.returncode == 1
+    assert report_in(tmp_path / "out") == report_in(toys / "verify")
+
+
+def test_names_tell_the_rows_of_an_item() -> None:
+    ids = ["mean-paper", "toy-mean-paper", "toy-mean-repaired", "toy-mean-repaired-without-width-cap"]
+    for item, found in {
+        "test_it.py::test[toy-mean-paper]": ["toy-mean-paper"],
+        "toy-mean-paper/test_it.py::test[mean-paper-x[1]-2]@group": ["mean-paper"],
+        "test_it.py::test[1-toy-mean-repaired-without-width-cap]": ["toy-mean-repaired-without-width-cap"],
+        "test_it.py::test[toy-mean-paper-toy-mean-repaired]": ["toy-mean-paper", "toy-mean-repaired"],
+        "test_it.py::test[toy-mean-papers]": [],
+        "test_it.py::toy-mean-paper": [],
+    }.items():
+        assert ids_in([item], ids).get(item, []) == found
+    assert ids_in(["test_it.py::test[]"], []) == {}
+
+
+def test_a_report_that_nobody_filled_is_missed(tmp_path: Path) -> None:
+    result = pytest_here(tmp_path, "--lpcb-report", "out", tests="def test_other(): pass\n")
+    assert "1 passed" in result.stdout
+    assert "none was written to out: no test that was chosen asks for a row" in result.stdout
+    assert result.returncode == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_report_that_cannot_be_written_is_a_line_and_no_success(tmp_path: Path) -> None:
+    """Here a file takes the folder's place while the rows run."""
+    tests = "def test_row(lpcb_row): open('out', 'w').close()\n"
+    words = [f"--lpcb-claims={HOSTILE}", "-k", "bad-fine", "--lpcb-report", "out"]
+    result = pytest_here(tmp_path, *words, tests=tests)
+    assert (
+        "it could not be written to out (File exists); what lies there is of an earlier run" in result.stdout
+    )
+    assert result.returncode == 1
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
+        (["--lpcb-report", "test_mine.py"], "lpcb-report is a directory to write to"),
+        (["--lpcb-report", "test_mine.py/out"], "test_mine.py' is none"),
+        (["--lpcb-report", "x" * 300], "cannot be written (File name too long)"),
         (["--lpcb-profile", "slow"], "profile is one of quick, standard, thorough, not 'slow'"),
         (["--lpcb-variant", "both"], "variant is one of all, paper, repaired, not 'both'"),
         (["--lpcb-claims", "nowhere.py"], "there is no such file"),

@@ -2,13 +2,15 @@
 
 A test file needs no more than ``def test_row(lpcb_row): lpcb_row()``; ``lpcb_repair`` does the same for
 every repair that a claim guards. Results travel to the controlling process as JSON text, and at the end
-it compares what was collected with what arrived.
+it compares what was collected with what arrived: rows, whatever else their tests are parametrised by.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,9 @@ from verification.runner import ROW_TIMEOUT, as_profile, as_variants, assemble, 
 from verification.serialise import canonical_json
 
 PROPERTY = "lpcb_row"
+FIXTURES = ("lpcb_row", "lpcb_repair")
+OUTPUT = "lpcb_rows"
+"""What a worker of xdist calls the rows that it has collected."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,9 +68,14 @@ class RowsPlugin:
             load(self.orders.modules)  # a wrong option is said at once, not while collecting
         self.expected = baseline.expectations(option("--lpcb-baseline"))
         self.directory: Path | None = option("--lpcb-report")
+        if self.directory is not None:
+            check_folder(self.directory)
         self.counts = not hasattr(config, "workerinput") and not option("collectonly")
-        self.collected: dict[str, Row] = {}
-        self.received: dict[str, dict[str, Any]] = {}
+        self.collected: dict[str, list[str]] = {}
+        """The names of the rows that an item is to run."""
+        self.received: dict[tuple[str, str], dict[str, Any]] = {}
+        """The result of a row, by item and name."""
+        self.trouble: str | None = None
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -77,9 +87,10 @@ class RowsPlugin:
         return load(self.orders.modules).repair_rows(self.rows)
 
     @cached_property
-    def by_id(self) -> dict[str, Row]:
+    def ids(self) -> dict[str, str]:
+        """The names of all rows by what pytest calls them."""
         try:
-            return {item_id(row): row for row in [*self.rows, *self.repairs]}
+            return {item_id(row): row.name for row in [*self.rows, *self.repairs]}
         except Exception:
             return {}  # collecting the tests that ask for rows has failed already, and says why
 
@@ -102,49 +113,100 @@ class RowsPlugin:
         return failure(result, expectation, orders.profile, orders.seed, report, orders.modules)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        for fixture, kind in (("lpcb_row", "rows"), ("lpcb_repair", "repairs")):
+        for fixture, kind in zip(FIXTURES, ("rows", "repairs"), strict=True):
             if fixture in metafunc.fixturenames:
                 rows: list[Row] = getattr(self, kind)
                 metafunc.parametrize(fixture, rows, ids=[item_id(row) for row in rows], indirect=True)
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self._collect([item.nodeid for item in session.items])
+        self.collected = {item.nodeid: names for item in session.items if (names := rows_of(item))}
+        if (output := getattr(session.config, "workeroutput", None)) is not None:
+            output[OUTPUT] = self.collected
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
-        self._collect(ids)
+        """The controller is told names alone: enough until a worker ends and says what the items are."""
+        if not self.collected:
+            found = ids_in(ids, self.ids)
+            self.collected = {item: [self.ids[id] for id in found[item]] for item in found}
 
-    def _collect(self, nodes: Sequence[str]) -> None:
-        """Under xdist the controller knows items by their names alone."""
-        for node in nodes:
-            name = node.rpartition("[")[2].removesuffix("]")
-            if name in self.by_id:
-                self.collected[node] = self.by_id[name]
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object, error: object) -> None:
+        """A worker that has died says nothing, but all workers collect the same."""
+        self.collected = (getattr(node, "workeroutput", None) or {}).get(OUTPUT, self.collected)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         for name, value in report.user_properties:
             if self.counts and name == PROPERTY:
-                self.received[report.nodeid] = json.loads(str(value))
+                sent = json.loads(str(value))
+                self.received[report.nodeid, sent["row"]] = sent["result"]
 
     @property
-    def missing(self) -> list[str]:
-        return [node for node in self.collected if node not in self.received] if self.counts else []
+    def missing(self) -> list[tuple[str, str]]:
+        """Items with the rows that they have no result for."""
+        pairs = [(item, name) for item, names in self.collected.items() for name in names]
+        return [pair for pair in pairs if pair not in self.received] if self.counts else []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        if self.counts and self.directory is not None and self.collected:
-            found = {self.collected[node]: row for node, row in self.received.items()}
-            wanted = set(self.collected.values())
-            rows, repairs = ([row for row in part if row in wanted] for part in (self.rows, self.repairs))
-            write_report(assemble(rows, repairs, found, self.orders, self.expected), self.directory)
-        if self.missing and session.exitstatus == pytest.ExitCode.OK:
+        if self.counts and self.directory is not None:
+            self.trouble = self._write(self.directory)
+        if (self.missing or self.trouble) and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _write(self, directory: Path) -> str | None:
+        """Writes the report on all rows that were collected, or says why there is none."""
+        found = {name: result for (_, name), result in self.received.items()}
+        wanted = {name for names in self.collected.values() for name in names} | set(found)
+        if not wanted:
+            return f"none was written to {directory}: no test that was chosen asks for a row"
+        rows, repairs = ([row for row in part if row.name in wanted] for part in (self.rows, self.repairs))
+        results = {row: found[row.name] for row in [*rows, *repairs] if row.name in found}
+        try:
+            write_report(assemble(rows, repairs, results, self.orders, self.expected), directory)
+        except (OSError, ValueError) as error:  # a ValueError is a damaged study, which is named
+            why = error.strerror if isinstance(error, OSError) else error
+            return f"it could not be written to {directory} ({why}); what lies there is of an earlier run"
+        return None
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         if self.missing:
             terminalreporter.section("lpcb: rows without a result", red=True)
-            for node in self.missing:
-                terminalreporter.line(f"no result arrived for {node}")
+            for item, name in self.missing:
+                terminalreporter.line(f"no result arrived for {item}: {name}")
+        if self.trouble:
+            terminalreporter.section("lpcb: no report", red=True)
+            terminalreporter.line(self.trouble)
+
+
+def check_folder(path: Path) -> None:
+    """Refuses a folder that reports cannot be written to, before the rows are run."""
+    try:
+        there = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
+    except OSError as error:
+        raise ValueError(f"lpcb-report: {str(path)[:80]!r} cannot be written ({error.strerror})") from None
+    if not there.is_dir():
+        raise ValueError(f"lpcb-report is a directory to write to, and {str(there)!r} is none")
+    if not os.access(there, os.W_OK):
+        raise ValueError(f"lpcb-report: {str(there)!r} is not writable")
+
+
+def rows_of(item: pytest.Item) -> list[str]:
+    """The names of the rows that an item is parametrised by, whatever it is called."""
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    return [params[fixture].name for fixture in FIXTURES if isinstance(params.get(fixture), Row)]
+
+
+def ids_in(items: Iterable[str], ids: Iterable[str]) -> dict[str, list[str]]:
+    """Those of ``ids`` that are parts of an item's name, if any are; of one within another, the longer.
+
+    >>> ids_in(["test_it.py::test[2-toy-mean-paper]@group"], ["mean-paper", "toy-mean-paper", "paper"])
+    {'test_it.py::test[2-toy-mean-paper]@group': ['toy-mean-paper']}
+    """
+    known = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
+    # What pytest joins ids with, and puts around them.
+    pattern = re.compile(rf"(?<![^-\[\]])(?:{known})(?![^-\[\]])")
+    return {item: found for item in items if any(found := pattern.findall(item.partition("[")[2]))}
 
 
 def item_id(row: Row) -> str:
@@ -171,7 +233,8 @@ def _checker(request: pytest.FixtureRequest) -> Callable[[], None]:
 
     def check() -> None:
         result = plugin.run(row)
-        request.node.user_properties.append((PROPERTY, canonical_json(result)))
+        sent = canonical_json({"row": row.name, "result": result})
+        request.node.user_properties.append((PROPERTY, sent))
         if complaint := plugin.complaint(row, result):
             pytest.fail(complaint, pytrace=False)
 
