@@ -25,7 +25,7 @@ from lpcb.engines.run import points
 from lpcb.lplr import pcr
 from lpcb.lplr.update import Statistics
 from lpcb.spec import PAPER, REPAIRED, REPAIRS
-from verification import baseline, substitution
+from verification import baseline, mutants_cli, substitution
 from verification.cli import app
 from verification.mutants import EQUIVALENT, MUTANTS, Mutant, matrix, place, source
 from verification.mutants.kill import Kill, Noticed, affected, judge, observed, side_by_side
@@ -326,6 +326,16 @@ def test_rows_whose_process_was_stopped_are_run_again(
         gone_on = matrix.run_matrix([OTHER], dict(study), 1, lambda study: None)
         assert ran.pop() == [TWO]
         assert gone_on[OTHER].cells == {**held.cells, TWO: None}
+
+
+def test_a_stopped_mutant_ends_the_command_as_incomplete(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = Noticed(OTHER.row, "error", "none", "exit code -2", 0, lost=True)
+    kill = Kill(OTHER, {OTHER.row: lost}, 0.0)
+    monkeypatch.setattr(mutants_cli, "run_named", lambda *_: [kill])
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(app, ["mutants", "level-off-by-one", "--quiet"])
+    assert done.exit_code == 3
+    assert "Incomplete: processes were stopped." in done.stderr
+    assert "stopped before" in done.stdout
 
 
 def test_a_mistake_that_ends_its_process_is_a_crash_for_good(monkeypatch: pytest.MonkeyPatch) -> None:

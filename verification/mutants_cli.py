@@ -40,7 +40,8 @@ def mutants_command(
 
     With --full, what the JSON file holds already of this code is not run again.
 
-    Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input.
+    Exit codes: 0 all noticed by the row that they name, 1 one was not, 2 bad input,
+    3 processes were stopped (the same command goes on).
 
     Examples: lpcb mutants --json out.json · lpcb mutants level-off-by-one --jobs 1
     """
@@ -75,6 +76,9 @@ def mutants_command(
         written(json_file, plain(kills, equivalent))
     if not is_stdout(json_file):
         _show(kills, len(equivalent))
+    if any(kill.named and kill.named.lost for kill in kills):
+        complain("Incomplete: processes were stopped. The same command runs their rows again.")
+        raise typer.Exit(3)
     raise typer.Exit(0 if all(kill.killed for kill in kills) else 1)
 
 
@@ -118,6 +122,8 @@ def _outcome(kill: Kill) -> str:
     if named is None:
         others = ", ".join(other.row for other in kill.also)
         return f"survived {row}" + (f"; noticed by {others}" if others else "")
+    if named.lost:
+        return f"stopped before {row} had answered: {brief(named.found, 120)}"
     if named.by == "error":
         return f"crashed {row}, which is no kill: {brief(named.found, 120)}"
     return f"killed by {row} ({named.by})"
