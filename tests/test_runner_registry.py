@@ -1,14 +1,16 @@
 """The registry: what is found, in which order, and what is turned away."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS
-from verification import registry
-from verification.fingerprint import code_hash
+from verification import fingerprint, registry
+from verification.fingerprint import code_hash, reached
 from verification.registry import Row, load, load_module
+from verification.runner import make_orders
 
 CLAIM = 'Claim("{id}", "t", "$1$", None, "m", (Check("c", None, {random}),){more})'
 
@@ -135,3 +137,101 @@ def test_the_code_hash_sees_a_users_module_and_what_it_imports(tmp_path: Path) -
     assert hashed("X = 2", body) != first
     assert hashed("X = 1", body + "\nY = 1") != first
     assert code_hash((HOSTILE,)) != code_hash((SYNTHETIC,))
+
+
+SPELLINGS = {
+    "import algo": "import algo",
+    "from algo import": "from algo.core import X",
+    "import_module": "from importlib import import_module\nalgo = import_module('algo.core')",
+    "unnamed": "from importlib import import_module\nX = import_module('algo.core').X",
+    "in a function": "def late():\n    from algo import core",
+}
+
+
+def around(name: str) -> str:
+    """What a process that has just been started would call the work folder."""
+    for module in [m for m in registry.sys.modules if m.split(".")[0] in ("algo", "mine", "whole")]:
+        del registry.sys.modules[module]
+    for module in [m for m in registry.sys.modules if m.startswith("lpcb_claims_")]:
+        del registry.sys.modules[module]
+    code_hash.cache_clear()
+    registry.importlib.invalidate_caches()
+    return make_orders([name], "quick", 0, 1.0).fingerprint
+
+
+@pytest.mark.parametrize(
+    ("spelling", "changed"),
+    [
+        *((spelling, "core.py") for spelling in SPELLINGS),
+        *((spelling, file) for spelling in list(SPELLINGS)[:3] for file in ("table.csv", "new.py")),
+    ],
+)
+def test_code_in_another_folder_is_seen(
+    spelling: str, changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of a package in src/, or installed: results of the old code are not taken for the new one's."""
+    package = tmp_path / "src/algo"
+    package.mkdir(parents=True)
+    (tmp_path / "claims").mkdir()
+    for file in ("__init__.py", "core.py", "table.csv"):
+        (package / file).write_text("X = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "src"))
+    monkeypatch.setattr(registry.sys, "dont_write_bytecode", True)
+    mine = write(tmp_path / "claims/mine.py", SPELLINGS[spelling])
+    first = around(mine)
+    assert around(mine) == first
+    (package / changed).write_text("X = 2\n")
+    assert around(mine) != first
+
+
+@pytest.mark.parametrize("changed", ["data.csv", "by_name.py", "more/deep.json"])
+def test_a_file_beside_the_claims_is_seen(changed: str, tmp_path: Path) -> None:
+    path = tmp_path / changed
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("1")
+    mine = write(tmp_path / "mine.py", "")
+    first = around(mine)
+    path.write_text("2")
+    assert around(mine) != first
+
+
+def test_outputs_and_caches_beside_the_claims_are_passed_over(tmp_path: Path) -> None:
+    mine = write(tmp_path / "mine.py", "")
+    first = around(mine)
+    for name in ("out/.work/x", ".git/x", "venv/pyvenv.cfg", "venv/x", "__pycache__/x", "run.log"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("1")
+    (tmp_path / "out/report.json").write_text("{}")
+    assert around(mine) == first
+
+
+def test_large_and_many_files_are_known_by_size_and_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fingerprint, "READ", 1)
+    mine = write(tmp_path / "mine.py", "")
+    (tmp_path / "z.csv").write_text("1")
+    first = around(mine)
+    os.utime(tmp_path / "z.csv", (1, 1))
+    assert around(mine) != first
+
+
+def test_packages_of_other_names_beside_the_claims_do_no_harm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder called as a library is, a namespace package, and claims that are a module of a package."""
+    for name in ("numpy", "lpcb", "spaced", "whole"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "spaced/part.py").write_text("X = 1")
+    (tmp_path / "whole/__init__.py").write_text("")
+    write(tmp_path / "whole/claims.py", "import numpy, spaced.part")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    first = around("whole.claims")
+    assert [m.__name__ for m in reached(load_module("whole.claims"))] == [
+        "spaced",
+        "spaced.part",
+        "whole",
+        "whole.claims",
+    ]
+    (tmp_path / "whole/table.csv").write_text("1")
+    assert around("whole.claims") != first

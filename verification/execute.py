@@ -38,10 +38,12 @@ class Orders:
     profile: Profile
     seed: int
     timeout: float
+    around: str = ""
+    """What the modules may depend on besides their code: not looked at again by workers."""
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.modules, self.profile, self.seed)
+        return fingerprint(self.modules, self.profile, self.seed, self.around)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from verification.execute import (
     Task,
     parse_executor,
 )
-from verification.fingerprint import versions
+from verification.fingerprint import surroundings, versions
 from verification.leaving import StopRunError, stoppable
 from verification.pool import WorkersLostError
 from verification.registry import Registry, Row, load
@@ -118,7 +118,8 @@ def make_orders(modules: Sequence[str], profile: Profile, seed: int, timeout: fl
         raise ValueError(f"seed is a whole number from 0, not {seed}")
     if not 0 < timeout <= LONGEST:
         raise ValueError(f"row-timeout is a positive number of seconds up to {LONGEST:g}, not {timeout}")
-    return Orders(resolve(modules), as_profile(profile), seed, timeout)
+    names = resolve(modules)
+    return Orders(names, as_profile(profile), seed, timeout, surroundings(names))
 
 
 def resolve(modules: Sequence[str]) -> tuple[str, ...]:
