@@ -76,6 +76,24 @@ def test_ids_that_begin_so_come_first() -> None:
             + ")",
             "two different experiments are called 'e'",
         ),
+        ('CLAIMS = (Claim("a", 3, "$1$", None, "m", (Check("c", None, False),)),)', "'a': title is text"),
+        (
+            'CLAIMS = (Claim("a", "t", "$1$", None, "\\udcff", (Check("c", None, False),)),)',
+            "'a': method is text",
+        ),
+        ('CLAIMS = (Claim("a" * 201, "t", "$1$", None, "m", (Check("c", None, False),)),)', "at most 200"),
+        *(
+            (
+                f"CLAIMS = ({CLAIM.format(id='a', random=False, more=f', (Experiment({experiment}),)')},)",
+                message,
+            )
+            for experiment, message in (
+                ('"..", 1, {}', r"'\.\.': its name is a text"),
+                ('"e", 1, {"quick": 0}', "'e': shards are whole numbers from 1"),
+                ('"e", 1, {"fast": 1}', "'e': shards are whole numbers from 1"),
+                ('"e", 1, 3', "'e': shards are whole numbers from 1"),
+            )
+        ),
     ],
 )
 def test_wrong_shapes_are_refused(tmp_path: Path, body: str, message: str) -> None:
@@ -109,6 +127,9 @@ def test_a_module_that_fails_to_import_says_its_own_error(tmp_path: Path) -> Non
         (b"x = (\n", "SyntaxError: "),
         (b"\n1 / 0\n", r"ZeroDivisionError: division by zero \(wrong\.py, line 2\)"),
         (b"raise SystemExit(0)\n", "SystemExit: 0"),
+        (b"raise GeneratorExit\n", "GeneratorExit: "),
+        (b"import os\nos._exit(0)\n", r"LeftError: it called os\._exit\(0\) \(wrong\.py, line 2\)"),
+        (b"import pytest\npytest.skip('x', allow_module_level=True)\n", "Skipped: x"),
     ],
 )
 def test_a_file_that_cannot_be_run_is_named(tmp_path: Path, content: bytes, message: str) -> None:

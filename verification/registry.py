@@ -10,15 +10,22 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import quote
 
 import verification.claims
+from verification import leaving
 from verification.claim import Claim, Experiment
-from verification.verdict import MAX_RANDOM_CHECKS, VARIANTS, Variant
+from verification.deadline import DeadlineError
+from verification.leaving import StopRunError, staying
+from verification.verdict import MAX_RANDOM_CHECKS, PROFILES, VARIANTS, Variant
+
+LONGEST_NAME = 200
+"""Characters; file systems take 255, of which a suffix needs some."""
 
 
 @dataclass(frozen=True)
@@ -121,16 +128,25 @@ def load_module(name: str) -> ModuleType:
     path = Path(name)
     if name.endswith(".py") and not path.is_file():
         raise ValueError(f"module {name!r}: there is no such file")
-    try:
-        return _run_file(path.resolve()) if name.endswith(".py") else importlib.import_module(name)
-    except (Exception, SystemExit) as error:
-        absent = error.name if isinstance(error, ModuleNotFoundError) else None
-        if absent and f"{name}.".startswith(f"{absent}."):
-            raise ValueError(f"module {name!r} is neither importable nor a .py file") from None
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f" ({Path(last.filename).name}, line {last.lineno})"
-        what = f"{type(error).__name__}: {error}"
-        raise ValueError(f"module {name!r} cannot be imported: {what}{where}") from error
+    with staying():
+        try:
+            return _run_file(path.resolve()) if name.endswith(".py") else importlib.import_module(name)
+        except (StopRunError, DeadlineError, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # a skipped test is no Exception either
+            absent = error.name if isinstance(error, ModuleNotFoundError) else None
+            if absent and f"{name}.".startswith(f"{absent}."):
+                raise ValueError(f"module {name!r} is neither importable nor a .py file") from None
+            what = f"{type(error).__name__}: {error}{_where(error)}"
+            raise ValueError(f"module {name!r} cannot be imported: {what}") from error
+
+
+def _where(error: BaseException) -> str:
+    """The last line that was executed, but for the one of ours that refuses to end the process."""
+    frames = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != leaving.__file__
+    ]
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})"
 
 
 def _run_file(path: Path) -> ModuleType:
@@ -166,6 +182,34 @@ def _check_whole(claims: dict[str, Claim]) -> None:
         )
     experiments: dict[str, Experiment] = {}
     for claim in claims.values():
+        _check_texts(claim)
         for experiment in claim.experiments:
+            _check_experiment(experiment)
             if experiments.setdefault(experiment.name, experiment) != experiment:
                 raise ValueError(f"two different experiments are called {experiment.name!r}")
+
+
+def _check_texts(claim: Claim) -> None:
+    """What a report shows of a claim: a text that is none would cost the report on all claims."""
+    texts = {"title": claim.title, "method": claim.method, "statement": claim.statement or ""}
+    for name, text in (texts | {"repaired": claim.repaired or ""}).items():
+        if not _is_text(text):
+            raise ValueError(f"claim {claim.id!r}: {name} is text, not {text!r}")
+    if len(claim.id) > LONGEST_NAME:
+        raise ValueError(f"claim {claim.id[:40]!r}…: an id has at most {LONGEST_NAME} characters")
+
+
+def _check_experiment(experiment: Experiment) -> None:
+    name, shards = experiment.name, experiment.shards
+    if not _is_text(name) or name in ("", ".", "..") or len(quote(name, safe="")) > LONGEST_NAME:
+        raise ValueError(f"experiment {str(name)[:40]!r}: its name is a text that files can be called by")
+    numbers = shards.values() if isinstance(shards, Mapping) else [0]
+    if not all(type(number) is int and number > 0 for number in numbers) or set(shards) - set(PROFILES):
+        raise ValueError(
+            f"experiment {name!r}: shards are whole numbers from 1 for {', '.join(PROFILES)}, not {shards!r}"
+        )
+
+
+def _is_text(text: object) -> bool:
+    """A str and no subclass, which other processes may not know, that can be written to a file."""
+    return type(text) is str and text == text.encode(errors="replace").decode()
