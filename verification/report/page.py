@@ -24,9 +24,19 @@ def render(report: Json, studies: Studies | None = None) -> str:
     env = environment(autoescape=True)
     numbers = count(1)
     env.filters["prose"] = prose.html
-    env.filters["draw"] = lambda figure: drawing.draw(figure, f"f{next(numbers)}")
-    env.filters["missing"] = drawing.missing
-    env.filters["undrawn"] = drawing.undrawn
+    failed = dict[int, str]()
+
+    def draw(figure: Json) -> Markup | None:
+        """A figure that the library cannot draw is left out, and does not cost the page."""
+        try:
+            return drawing.draw(figure, f"f{next(numbers)}")
+        except Exception as error:
+            failed[id(figure)] = f"its values cannot be drawn ({type(error).__name__})"
+            return None
+
+    env.filters["draw"] = draw
+    env.filters["missing"] = lambda figure: 0 if id(figure) in failed else drawing.missing(figure)
+    env.filters["undrawn"] = lambda figure: failed.get(id(figure)) or drawing.undrawn(figure)
     return env.get_template("report.html.j2").render(
         report=report,
         view=view(report),
