@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -242,11 +242,16 @@ class _Work:
         self.progress(Event(result.task, len(self.seconds), self.total, result.row))
 
     def _shards_of(self, row: Row) -> list[ShardTask]:
-        setting = Setting(row.variant, self.orders.profile, self.orders.seed, row.without)
+        profile = self.orders.profile
+        setting = Setting(row.variant, profile, self.orders.seed, row.without)
+        experiments = self.registry.claim(row.claim).experiments
+        for experiment in experiments:
+            if profile not in experiment.shards:
+                raise ValueError(f"experiment {experiment.name!r} has no shards for profile {profile}")
         return [
             ShardTask(self.owners[experiment.name], experiment.name, setting, index)
-            for experiment in self.registry.claim(row.claim).experiments
-            for index in range(experiment.shards[self.orders.profile])
+            for experiment in experiments
+            for index in range(experiment.shards[profile])
         ]
 
     def _arrays(self, task: RowTask) -> dict[str, Arrays]:
@@ -259,5 +264,7 @@ class _Work:
         for name, arrays in parts.items():
             whole = [part for part in arrays if part is not None]
             if len(whole) == len(arrays):
-                merged[name] = merge_shards(whole)
+                # Shards that do not fit together: the row merges them again, and reports what happened.
+                with suppress(Exception):
+                    merged[name] = merge_shards(whole)
         return merged
