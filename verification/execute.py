@@ -16,10 +16,12 @@ import joblib
 from verification.claim import Arrays, Setting
 from verification.deadline import DeadlineError, deadline
 from verification.fingerprint import fingerprint
+from verification.isolation import put_back
 from verification.leaving import staying
 from verification.pool import WorkersLostError, run_pool
 from verification.registry import Row, load
 from verification.row import run_row, tidy_traceback, undecided
+from verification.soundness import sound
 from verification.threads import single_thread
 from verification.verdict import Profile
 
@@ -131,9 +133,9 @@ def timed_row(row: Row, orders: Orders, arrays: Mapping[str, Arrays] | None = No
     claim = load(orders.modules).claim(row.claim)
     profile, seed = orders.profile, orders.seed
     try:
-        with deadline(orders.timeout):
+        with put_back(), deadline(orders.timeout):
             out = run_row(claim, row.variant, profile, seed, without=row.without, experiments=arrays)
-            return {"row": out}
+            return {"row": sound(claim, row.variant, out)}
     except DeadlineError:
         return _late_row(row, orders)
 
@@ -150,7 +152,7 @@ def _shard(task: ShardTask, orders: Orders) -> dict[str, Any]:
     single_thread()
     try:
         experiment = load(orders.modules).experiment(task.claim, task.experiment)
-        with deadline(orders.timeout), staying():
+        with put_back(), deadline(orders.timeout), staying():
             return {"arrays": experiment.shard(task.setting, task.index)}
     except (Exception, DeadlineError, KeyboardInterrupt):
         return {"final": False}
