@@ -14,6 +14,12 @@ from typing import Any, Generic, TypeVar
 
 from joblib.externals.loky.backend import get_context
 
+PREPARATION = 60.0
+"""Seconds that a worker has at least to get ready: an import that waits for something must not hang a run."""
+
+LAST_WORDS = 5.0
+"""Seconds in which a worker that has closed its connection should have ended."""
+
 LOSSES = 3
 """After so many lost workers a run stops: it is the machine, and not a task."""
 
@@ -41,8 +47,11 @@ class _Worker(Generic[T]):
             self.connection.send(task)
 
     def start_clock(self, seconds: float) -> None:
-        """Time runs while a task is worked on, not while a process starts."""
-        self.limit = time.monotonic() + seconds if self.ready and self.task is not None else math.inf
+        """A task's time runs while it is worked on; while a process starts, that of its preparation."""
+        if self.ready:
+            self.limit = time.monotonic() + seconds if self.task is not None else math.inf
+        elif math.isinf(self.limit):
+            self.limit = time.monotonic() + preparation(seconds)
 
     def end(self) -> None:
         if self.process.is_alive():
@@ -52,9 +61,16 @@ class _Worker(Generic[T]):
 
     @property
     def epitaph(self) -> str:
-        self.process.join()
+        self.process.join(LAST_WORDS)
         code = self.process.exitcode
+        if code is None:
+            return "it closed its connection"
         return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+
+
+def preparation(seconds: float) -> float:
+    """How long a worker may take to get ready, whose tasks may take ``seconds``."""
+    return max(PREPARATION, seconds)
 
 
 def run_pool(
@@ -70,7 +86,7 @@ def run_pool(
 
     A worker that has no answer after ``seconds`` is killed and ``late(task)`` taken instead: unlike an
     exception that also ends a call into C. What a dead worker worked on is left out, and said at the end.
-    ``prepare`` is what a worker does first, in its own time.
+    ``prepare`` is what a worker does first; one that is never ready for work counts as dead.
     """
     waiting, workers, lost = iter(tasks), list[_Worker[T]](), list[str]()
     try:
@@ -93,6 +109,10 @@ def run_pool(
                         lost.append(f"{name(task)} ({worker.epitaph})")
                         _dismiss(worker, workers)
                         continue
+                    except Exception as error:  # unpickling may fail in any way
+                        lost.append(f"{name(task)} (its answer cannot be read: {type(error).__name__})")
+                        _dismiss(worker, workers)
+                        continue
                     if not worker.ready:
                         worker.ready = True
                         worker.start_clock(seconds)
@@ -103,7 +123,10 @@ def run_pool(
                     yield answer
                 elif time.monotonic() >= worker.limit:
                     _dismiss(worker, workers)
-                    yield late(task)
+                    if worker.ready:
+                        yield late(task)
+                    else:
+                        lost.append(f"{name(task)} (killed, not ready after {preparation(seconds):g} s)")
     finally:
         for worker in workers:
             worker.end()
@@ -152,14 +175,12 @@ def _serve(work: Callable[[Any], Any], prepare: Callable[[], object], connection
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     with suppress(Exception):  # work will fail in the same way, and say so
         prepare()
-    connection.send(None)
-    while True:
-        try:
+    with suppress(EOFError, ConnectionError):  # the parent has gone
+        connection.send(None)
+        while True:
             task = connection.recv()
-        except EOFError:
-            return
-        try:
-            answer = work(task)
-        except Exception as error:
-            answer = error
-        connection.send(answer)
+            try:
+                answer = work(task)
+            except Exception as error:
+                answer = error
+            connection.send(answer)
