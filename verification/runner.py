@@ -93,12 +93,17 @@ def verify(
     expected = baseline.expectations() if expectations is None else expectations
     send = parse_executor(executor, jobs)
     try:
-        with stoppable(), studies_at_hand(), open_store(out, orders.fingerprint, resume) as store:
+        with (
+            stoppable() as stops,
+            studies_at_hand(),
+            open_store(out, orders.fingerprint, resume) as store,
+        ):
             work = _Work(registry, orders, store, every, progress)
             trouble = work.run(send)
-            found = {task.row: row for task, row in work.rows.items()}
-            report = assemble(rows, every[len(rows) :], found, orders, expected)
-            _write(report, work.seconds, out)
+            with stops.held():
+                found = {task.row: row for task, row in work.rows.items()}
+                report = assemble(rows, every[len(rows) :], found, orders, expected)
+                _write(report, work.seconds, out)
     except StopRunError:
         raise IncompleteError(f"it was interrupted again before {out} was written") from None
     return Run(report, trouble)
