@@ -13,13 +13,25 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+CONTROL = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+"""Signs that move the cursor or change what a terminal shows, and are never text."""
+
 STYLES = {"HOLDS": "green", "REFUTED": "red", "UNDECIDED": "yellow"}
+
+
+def shown(text: str) -> str:
+    """``text`` without control characters: what a report or a claim holds must not command a terminal.
+
+    >>> shown("a\\x1b[2Jb")
+    'a[2Jb'
+    """
+    return text.translate(CONTROL)
 
 
 def say(*lines: str) -> None:
     """Plain text on stdout, unbroken so that commands can be copied."""
     for line in lines:
-        Console().print(line, markup=False, highlight=False, soft_wrap=True)
+        Console().print(shown(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def tell(*paragraphs: str, indent: int = 0, style: str = "") -> None:
@@ -27,7 +39,7 @@ def tell(*paragraphs: str, indent: int = 0, style: str = "") -> None:
     console = Console()
     width = min(console.width, 80) - indent
     for paragraph in paragraphs:
-        for line in Text(paragraph, style).wrap(console, width) or [Text("")]:
+        for line in Text(shown(paragraph), style).wrap(console, width) or [Text("")]:
             line.rstrip()
             console.print(Text(" " * indent) + line, highlight=False, soft_wrap=True)
 
@@ -42,12 +54,19 @@ def show_table(
 
     Columns in ``right`` hold numbers.
     """
-    cells = [tuple(row) for row in rows]
+    columns, title = [shown(name) for name in columns], title and escape(shown(title))
+    cells = [tuple(shown(cell) for cell in row) for row in rows]
     longest = max((len(word) for row in cells for word in row[0].split()), default=0)
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="", pad_edge=False)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title and escape(shown(title)),
+        title_justify="left",
+        title_style="",
+        pad_edge=False,
+    )
     for index, name in enumerate(columns):
         table.add_column(
-            name,
+            escape(name),
             overflow="fold",
             justify="right" if name in right else "left",
             min_width=min(longest, Console().width // 2) if index == 0 else None,

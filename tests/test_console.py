@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lpcb.console import counting, say, show_table, tell
+from verification.console import complain
 
 ROWS = [("lemma-4.4-recursion:repaired", "HOLDS", "a reason that is rather long " * 4, "1.5e+18")]
 
@@ -50,3 +51,15 @@ def test_progress_is_silent_elsewhere(capsys):
     with counting("counting") as report:
         report(1, 2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_shown_cannot_command_a_terminal(capsys):
+    """Titles and reasons come from claims and reports that others have written."""
+    text = "a\x1b[2J\x9b2Jb\x00\r"
+    say(text)
+    tell(text)
+    show_table((text,), [(text,)], text)
+    complain(text)
+    found = capsys.readouterr()
+    assert not set(found.out + found.err) & {"\x1b", "\x9b", "\x00", "\r"}
+    assert found.out.count("a[2J2Jb") == 5

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from typer.core import TyperGroup
 
-from lpcb.console import say, show_table, tell
+from lpcb.console import say, show_table, shown, tell
 from lpcb.files import deliver
 from verification.execute import RowTask
 from verification.runner import Event, IncompleteError
@@ -26,7 +26,7 @@ __all__ = ["CleanGroup", "brief", "complain", "progress", "say", "show_table", "
 
 def complain(message: str) -> None:
     """One red line on stderr."""
-    Console(stderr=True).print(f"[red]{escape(message)}[/red]", highlight=False, soft_wrap=True)
+    Console(stderr=True).print(f"[red]{escape(shown(message))}[/red]", highlight=False, soft_wrap=True)
 
 
 def written(path: Path | None, data: Any) -> bool:
@@ -70,7 +70,7 @@ class Lines:
         self.start = self.last = clock()
 
     def say(self, text: str) -> None:
-        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(shown(text), markup=False, highlight=False, soft_wrap=True)
 
     def tell(self, event: Event) -> None:
         finished = isinstance(event.task, RowTask) and event.row is not None
@@ -111,7 +111,7 @@ class CleanGroup(TyperGroup):
         except BrokenPipeError:
             raise
         except (IncompleteError, KeyboardInterrupt) as error:
-            complain(f"Incomplete: {error or 'it was interrupted'}.")
+            complain(f"Incomplete: {str(error) or 'it was interrupted'}.")
             raise typer.Exit(3) from None
         except (ValueError, OSError) as error:
             complain(f"Error: {error}")
