@@ -79,7 +79,11 @@ def levels(
     Example: lpcb alarms levels --seeds 2000 --jobs 2
     """
     check_jobs(jobs)
-    study = measure_levels(file, most, jobs, claims or [], (lambda line: None) if quiet else say)
+    try:
+        study = measure_levels(file, most, jobs, claims or [], (lambda line: None) if quiet else say)
+    except RuntimeError as error:  # a worker was killed, or a check fails
+        complain(f"Incomplete: {error}. The same command goes on.")
+        raise typer.Exit(3) from None
     show_table(
         ("row", "check", "seeds", "wrong", "limit"),
         [
