@@ -16,6 +16,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.command import HOSTILE, SYNTHETIC, TOYS, environment, finish, lpcb, report_in, start
+from verification import __main__ as entry
+from verification import reportfile, runner
 from verification.cli import app
 from verification.mutants import observe
 from verification.mutants.kill import traced
@@ -206,6 +208,29 @@ def test_what_was_interrupted_resumes_to_the_same_bytes(tmp_path: Path, number: 
         assert finish(process).returncode == 1
     for name in ("report.json", "report.md", "report.html", "junit.xml"):
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def stopped(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Somebody asks to stop while the reports are written."""
+
+    def write(report: dict[str, Any], out: Path) -> None:
+        for _ in range(times):
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.05)
+        reportfile.write_report(report, out)
+
+    monkeypatch.setattr(runner, "write_report", write)
+
+
+def test_one_who_stops_a_run_that_is_being_written_down_gets_its_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped(monkeypatch, 1)
+    assert run(tmp_path, "bad-fine", executor="in-process").trouble is None
+    assert {path.name for path in tmp_path.iterdir()} == REPORTS
+    stopped(monkeypatch, 2)
+    with pytest.raises(IncompleteError, match="it was interrupted again before"):
+        run(tmp_path, "bad-fine", executor="in-process")
 
 
 def test_of_two_runs_into_one_folder_one_writes_and_one_says_why_not(tmp_path: Path) -> None:
@@ -425,6 +450,61 @@ def test_an_argument_that_cannot_be_is_named_at_once(
     assert result.exit_code == 2, result.output
     assert message in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupted_command_says_so_and_a_failing_worker_is_no_traceback(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(error: BaseException) -> Any:
+        raise error
+
+    monkeypatch.setattr("verification.cli.load", lambda modules: fail(KeyboardInterrupt()))
+    result = RUNNER.invoke(app, ["explain", "lemma-4.2-psi"])
+    assert (result.exit_code, result.stderr) == (3, "Incomplete: it was interrupted.\n")
+    monkeypatch.setattr("verification.alarms_cli.measure_levels", lambda *words: fail(RuntimeError("killed")))
+    result = RUNNER.invoke(app, ["alarms", "levels"])
+    assert (result.exit_code, result.stderr) == (3, "Incomplete: killed. The same command goes on.\n")
+
+
+def test_ctrl_c_before_the_command_is_there_is_an_interruption(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Raised by what takes the place of the module that is being imported."""
+
+    class Ended(Exception):
+        pass
+
+    def end(code: int) -> None:
+        raise Ended(code)
+
+    class Importing:
+        @property
+        def app(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "verification.cli", Importing())
+    monkeypatch.setattr(os, "_exit", end)
+    with pytest.raises(Ended, match="3"):
+        entry.main()
+    assert capsys.readouterr().err == "Incomplete: it was interrupted.\n"
+
+
+def test_the_exit_code_is_ours_whatever_the_claims_leave_behind(tmp_path: Path) -> None:
+    """On a terminal that lacks the signs of tables, with a thread that stays and a last word of theirs."""
+    text = (
+        "import atexit, os, threading, time\n"
+        "from tests.support.hostile import CLAIMS\n"
+        "end = __import__('posix')._exit\n"
+        "atexit.register(lambda: end(0))\n"
+        "threading.Thread(target=time.sleep, args=(600,)).start()\n"
+    )
+    (tmp_path / "leaving.py").write_text(text)
+    words = ["verify", "bad-fine", "bad-exception", "--claims", tmp_path / "leaving.py"]
+    words += ["--executor", "in-process", "--out", tmp_path / "out"]
+    done = lpcb(*words, PYTHONIOENCODING="ascii")
+    assert done.returncode == 1, done.stderr
+    assert "\\u2717" in done.stdout
+    assert done.stdout.rstrip().endswith("report.json"), "all that was said has arrived"
 
 
 def test_an_interrupted_gate_does_not_speak_of_changes(tmp_path: Path) -> None:

@@ -149,4 +149,4 @@ def test_a_wheel_holds_all_that_the_packages_read(wheel: Path) -> None:
     assert any(name.endswith(".html.j2") for name in inside)
     assert {name.split("/")[0] for name in inside if ".dist-info" not in name} == {"lpcb", "verification"}
     points = next(name for name in inside if name.endswith("entry_points.txt"))
-    assert "lpcb = verification.cli:app" in zipfile.ZipFile(wheel).read(points).decode()
+    assert "lpcb = verification.__main__:main" in zipfile.ZipFile(wheel).read(points).decode()
