@@ -54,7 +54,7 @@ def show_table(
 
     Columns in ``right`` hold numbers.
     """
-    columns, title = [shown(name) for name in columns], title and escape(shown(title))
+    columns = [shown(name) for name in columns]
     cells = [tuple(shown(cell) for cell in row) for row in rows]
     longest = max((len(word) for row in cells for word in row[0].split()), default=0)
     table = Table(

@@ -132,6 +132,7 @@ def timed_row(row: Row, orders: Orders, arrays: Mapping[str, Arrays] | None = No
     """The row, UNDECIDED when it takes too long, and whether the answer is final."""
     claim = load(orders.modules).claim(row.claim)
     profile, seed = orders.profile, orders.seed
+    single_thread()  # before anything is put back: this is to stay
     try:
         with put_back(), deadline(orders.timeout):
             out = run_row(claim, row.variant, profile, seed, without=row.without, experiments=arrays)
