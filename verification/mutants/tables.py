@@ -1,6 +1,6 @@
 """All mutants, in one table."""
 
-from verification.mutants import budget, data, fitting, learning, noise, repairs
+from verification.mutants import budget, data, fitting, learning, noise, repairs, runs
 from verification.mutants.equivalent import EQUIVALENT
 from verification.mutants.mutant import Mutant
 
@@ -12,5 +12,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *data.MUTANTS,
     *fitting.MUTANTS,
     *learning.MUTANTS,
+    *runs.MUTANTS,
     *repairs.MUTANTS,
 )
