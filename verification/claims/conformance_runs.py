@@ -50,13 +50,13 @@ class Gap:
     numbers: int = 0
     told: dict[str, int] = field(default_factory=dict)
 
-    def see(self, where: str, found: Any, wanted: Any) -> None:
-        """2, the largest there is, where shapes differ."""
+    def see(self, where: str, found: Any, wanted: Any, least: float = 1e-300) -> None:
+        """2, the largest there is, where shapes differ; numbers below ``least`` count as that large."""
         one, two = np.asarray(found, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
         self.numbers += one.size
         far = 2.0
         if one.shape == two.shape:
-            size = np.maximum(np.maximum(np.abs(one), np.abs(two)), 1e-300)
+            size = np.maximum(np.maximum(np.abs(one), np.abs(two)), least)
             far = float((np.abs(one - two) / size).max(initial=0.0))
         if far > self.worst:
             self.worst, self.where = far, f"{where}: {_short(found)} for {_short(wanted)}"

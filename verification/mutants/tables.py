@@ -1,6 +1,6 @@
 """All mutants, in one table."""
 
-from verification.mutants import budget, data, fitting, learning, noise, repairs, runs
+from verification.mutants import budget, data, fitting, learning, noise, repairs, runs, server
 from verification.mutants.equivalent import EQUIVALENT
 from verification.mutants.mutant import Mutant
 
@@ -12,6 +12,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *data.MUTANTS,
     *fitting.MUTANTS,
     *learning.MUTANTS,
+    *server.MUTANTS,
     *runs.MUTANTS,
     *repairs.MUTANTS,
 )
