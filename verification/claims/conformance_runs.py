@@ -51,13 +51,13 @@ class Gap:
     told: dict[str, int] = field(default_factory=dict)
 
     def see(self, where: str, found: Any, wanted: Any, least: float = 1e-300) -> None:
-        """2, the largest there is, where shapes differ; numbers below ``least`` count as that large."""
+        """2, the largest there is, where shapes differ or a number is NaN; ``least`` is the least size."""
         one, two = np.asarray(found, dtype=np.float64), np.asarray(wanted, dtype=np.float64)
         self.numbers += one.size
         far = 2.0
         if one.shape == two.shape:
             size = np.maximum(np.maximum(np.abs(one), np.abs(two)), least)
-            far = float((np.abs(one - two) / size).max(initial=0.0))
+            far = float(np.nan_to_num(np.abs(one - two) / size, nan=2.0).max(initial=0.0))
         if far > self.worst:
             self.worst, self.where = far, f"{where}: {_short(found)} for {_short(wanted)}"
 

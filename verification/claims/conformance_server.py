@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from lpcb import problem as problems
 from lpcb import state
-from lpcb.arrays import Array, Ints
+from lpcb.arrays import Array, Bools, Ints
 from lpcb.engines import aggregate, stream
 from lpcb.lplr.aggregate import Oracle
 from lpcb.partition import Bins, key_level, layer_keys
@@ -132,7 +132,7 @@ def batches(context: Context) -> Finding:
     rng, gap, total = context.rng("batches"), Gap(), 0
     for d, many in ((1, 3), (2, 2)):
         spec = small(context.setting, d=d)
-        problem = problems.random(d, 2, 3, seed=7)
+        problem = problems.random(d, 2, 2, seed=7)
         server, counts, wrong = Server(spec), Counter[tuple[int, int, str]](), list[tuple[int, int]]()
 
         def note(
@@ -148,7 +148,7 @@ def batches(context: Context) -> Finding:
                 wrong.append((report.epoch, report.layer))
 
         for _ in range(many):
-            stream.collect_epoch(problem, server, np.full((3, 2), 0.5), rng, note)
+            stream.collect_epoch(problem, server, np.full((2, 2), 0.5), rng, note)
         for tau, h, phase in itertools.product(range(1, many + 1), range(1, d + 1), ("update", "interval")):
             wanted = 2**tau * spec.n0 // (2 * d)
             gap.see(
@@ -250,7 +250,7 @@ def closed(context: Context) -> Finding:
     rng, gap = context.rng("closed"), Gap()
     spec = small(context.setting, d=3, activation=1e-7)
     server, numbers = Server(spec), itertools.count()
-    above, wanted = np.ones(spec.actions, dtype=bool), list[Array]()
+    above, wanted = np.ones(spec.actions, dtype=bool), list[Bools]()
     for h in (1, 2, 3):
         keys = layer_keys(spec, h, spec.actions)
         k = key_level(spec, keys)
@@ -369,10 +369,10 @@ def saved(context: Context) -> Finding:
     """Servers saved between and inside batches of two epochs, restored, and given the remaining reports."""
     rng, gap = context.rng("saved"), Gap()
     spec = small(context.setting, alpha=0.5, activation=1e-6)
-    problem = problems.random(2, 2, 3, seed=7)
+    problem = problems.random(2, 2, 2, seed=7)
     whole, sent = Server(spec), list[Report]()
     for _ in range(2):
-        stream.collect_epoch(problem, whole, np.full((3, 2), 0.5), rng, sent.append)
+        stream.collect_epoch(problem, whole, np.full((2, 2), 0.5), rng, sent.append)
     points = np.vstack([problem.features.reshape(-1, 2), np.zeros((1, 2)), rng.uniform(-0.6, 0.6, (9, 2))])
     part, done = Server(spec), 0
     one, two = spec.batch(1), spec.batch(2)
