@@ -40,7 +40,7 @@ def designs() -> list[tuple[str, Problem, Rows, list[float], list[float]]]:
             name = f"theorem_2_1({n}, {alpha:.3g}, H_{hypothesis})"
             out.append((name, built, axes, [1 - rare, rare], [0, hypothesis]))
     # Theorem 2.2: (1/2, +-c n^(-1/3)); theta = (1/2, 0) under H_1 and (1/2, 1/2) under H_2.
-    for n, c, s in ((8, 0.2, 0.1), (1000, 0.07, 0.007), (1e6, 1.0, 0.01)):
+    for n, c, s in ((8, 0.2, 0.1), (1000, 0.07, 0.007), (10**6, 1.0, 0.01)):
         for hypothesis, second in ((1, 0.0), (2, 0.5)):
             built = problems.theorem_2_2(n, c, hypothesis)
             name = f"theorem_2_2({n:g}, {c:g}, H_{hypothesis})"

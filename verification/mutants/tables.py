@@ -1,6 +1,17 @@
 """All mutants, in one table."""
 
-from verification.mutants import budget, data, fitting, learning, noise, repairs, runs, server
+from verification.mutants import (
+    budget,
+    comparison,
+    data,
+    fitting,
+    learning,
+    noise,
+    repairs,
+    runs,
+    scales,
+    server,
+)
 from verification.mutants.equivalent import EQUIVALENT
 from verification.mutants.mutant import Mutant
 
@@ -14,5 +25,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *learning.MUTANTS,
     *server.MUTANTS,
     *runs.MUTANTS,
+    *scales.MUTANTS,
+    *comparison.MUTANTS,
     *repairs.MUTANTS,
 )
