@@ -136,9 +136,9 @@ def timed_row(row: Row, orders: Orders, arrays: Mapping[str, Arrays] | None = No
     try:
         with put_back(), deadline(orders.timeout):
             out = run_row(claim, row.variant, profile, seed, without=row.without, experiments=arrays)
-            return {"row": sound(claim, row.variant, out)}
     except DeadlineError:
         return _late_row(row, orders)
+    return {"row": sound(claim, row.variant, out)}
 
 
 def _late_row(row: Row, orders: Orders) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from importlib.resources import files
 from itertools import count
 from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
 from verification.report import prose
@@ -29,7 +30,8 @@ def render(report: Json, studies: Studies | None = None) -> str:
     def draw(figure: Json) -> Markup | None:
         """A figure that the library cannot draw is left out, and does not cost the page."""
         try:
-            return drawing.draw(figure, f"f{next(numbers)}")
+            with np.errstate(all="ignore"):
+                return drawing.draw(figure, f"f{next(numbers)}")
         except Exception as error:
             failed[id(figure)] = f"its values cannot be drawn ({type(error).__name__})"
             return None
