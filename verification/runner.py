@@ -22,12 +22,13 @@ from verification.execute import (
     parse_executor,
 )
 from verification.fingerprint import surroundings, versions
-from verification.leaving import StopRunError, stoppable
+from verification.leaving import StopRunError
 from verification.pool import WorkersLostError
 from verification.registry import Registry, Row, load
 from verification.reportfile import studies_at_hand, write_report
 from verification.row import run_row
 from verification.serialise import canonical_json, write_atomic
+from verification.stopping import stoppable
 from verification.store import Store, open_store
 from verification.verdict import PROFILES, VARIANTS, Profile, Variant
 
