@@ -123,5 +123,17 @@ def test_bad_input_is_named_and_ends_with_2(file: Path, target: str, options: li
     assert words in done.output
 
 
+@pytest.mark.parametrize("file_or_module", ["ending_now.py", "ending_now"])
+def test_a_module_that_ends_the_process_is_bad_input(
+    file_or_module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ending_now.py").write_text("import os\nos._exit(0)\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    done = run(f"{file_or_module}:randomizer", "--epsilon", 1, "--pair", 0, 1)
+    assert done.exit_code == 2
+    assert "os._exit(0)" in done.output
+
+
 def test_help_shows_an_example() -> None:
     assert "lpcb audit mypkg.mod:randomizer" in " ".join(run("--help").output.split())

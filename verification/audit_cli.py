@@ -15,6 +15,7 @@ from lpcb.files import check_target
 from verification.audit import SAMPLES, AuditResult, audit
 from verification.console import brief, show_table, tell, written
 from verification.evidence.privacy import Box
+from verification.leaving import staying
 from verification.registry import load_module
 
 Target = Annotated[
@@ -76,7 +77,9 @@ def _load(target: str) -> Any:
         raise ValueError(f"randomizer {target!r}: there is no file {module_name!r}")
     try:
         # load_module speaks of claims; what it does not find is reported here.
-        found: Any = load_module(module_name) if module_name.endswith(".py") else import_module(module_name)
+        with staying():
+            load = load_module if module_name.endswith(".py") else import_module
+            found: Any = load(module_name)
     except Exception as error:
         raise ValueError(
             f"randomizer {target!r}: {module_name!r} cannot be imported: {type(error).__name__}: {error}"
