@@ -148,6 +148,11 @@ class GateView:
         return self.mutants["complete"] if self.mutants else []
 
     @property
+    def all_rows(self) -> int:
+        """The columns that the full matrix has when it is complete."""
+        return len(load().rows())
+
+    @property
     def witnesses(self) -> tuple[int, int]:
         """Mutants that more than one row catches, and the median number of rows that catch one."""
         caught = [m["killed"] + len(m["also"]) for m in self._mutants]
