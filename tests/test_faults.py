@@ -196,6 +196,7 @@ def test_what_was_interrupted_resumes_to_the_same_bytes(tmp_path: Path, number: 
     assert process.stderr is not None
     while not marker.exists():
         assert process.poll() is None
+        time.sleep(0.02)
     os.kill(process.pid, number)
     assert finish(process).returncode == 3
     assert report_in(out)["complete"] is False
@@ -204,6 +205,7 @@ def test_what_was_interrupted_resumes_to_the_same_bytes(tmp_path: Path, number: 
         process = start(*words, *more, "--out", folder, LPCB_TEST_MARKER=str(marker))
         while not marker.exists():
             assert process.poll() is None
+            time.sleep(0.02)
         marker.unlink()
         assert finish(process).returncode == 1
     for name in ("report.json", "report.md", "report.html", "junit.xml"):

@@ -38,7 +38,7 @@ _REASONS: dict[str, dict[str, str]] = {
     | {"Variant": "two words; others are refused in test_fuzz_cli.py"}
     | {"as_dict": "takes a Run, which only an engine makes"},
     "lpcb.compare": dict.fromkeys(("Comparison", "Competitor"), RESULT),
-    "lpcb.console": dict.fromkeys(("Report", "counting", "say", "show_table", "tell"), SHOWN),
+    "lpcb.console": dict.fromkeys(("Report", "counting", "say", "show_table", "shown", "tell"), SHOWN),
     "lpcb.engines.aggregate": dict.fromkeys(("Crowd", "fit_components", "fit_layer"), FIT),
     "lpcb.engines.run": {"Run": RESULT, "active_bins": "takes an Oracle, which only a fit makes"},
     "lpcb.files": dict.fromkeys(("check_target", "deliver", "is_stdout", "write_atomic"), SHOWN),
