@@ -45,7 +45,7 @@ def _close_workers() -> None:
     from joblib.externals.loky import reusable_executor
 
     if reusable_executor._executor is not None:
-        reusable_executor._executor.shutdown(wait=True, kill_workers=True)
+        reusable_executor._executor.terminate(kill_workers=True)  # and its folder of shared arrays
 
 
 if __name__ == "__main__":
